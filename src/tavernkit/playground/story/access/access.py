@@ -133,6 +133,15 @@ async def conversation_for(
     return conversation, access
 
 
+async def conversation_to_change(
+    session: AsyncSession, conversation_id: UUID, viewer: Viewer, needs: Access = Access.TAKE_PART
+) -> tuple[Conversation, SpaceAccess]:
+    """The conversation, locked and in use, if this person may change there what they want to."""
+    found = await conversation_for(session, conversation_id, viewer, needs, lock=True)
+    require_in_use(found[0])
+    return found
+
+
 async def message_for(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
 ) -> tuple[Message, Conversation, SpaceAccess]:

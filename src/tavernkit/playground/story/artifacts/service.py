@@ -18,7 +18,7 @@ from tavernkit.playground.base.database.models import ArtifactVersion as Version
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, conversation_to_change
 from tavernkit.playground.story.artifacts.documents import ArtifactVersionOut
 from tavernkit.playground.story.artifacts.journal import UPDATED
 from tavernkit.playground.story.artifacts.path import is_on_path, ranked_versions, read_view, session_of, turns_before
@@ -171,8 +171,7 @@ async def restore_version(
     """Write the content of an earlier version again, as the newest one: it belongs to what is seen last."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        await conversation_to_change(session, conversation_id, viewer)
         head, artifact = existing(await artifact_at(session, conversation_id, tag), "version")
         wanted = existing(await version_at(session, conversation_id, tag, version), "version")
         if wanted.content_type != artifact.content_type:
@@ -209,8 +208,7 @@ async def reset_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUI
     """Put every version of these artifacts, or of all, into the archive and start again; how many versions it were."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        await conversation_to_change(session, conversation_id, viewer)
         of_conversation = select(ArtifactHead.tag).where(ArtifactHead.conversation_id == conversation_id)
         meant = list(await session.scalars(of_conversation)) if tags is None else list(dict.fromkeys(tags))
         store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))

@@ -235,7 +235,7 @@ async def begin_conversation(
     )
     # A note that nobody could have typed here is left out.
     with suppress(Refused):
-        apply_changes(conversation, "conversation", read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
+        apply_changes(conversation, read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
     session.add(conversation)
     await session.flush()
     conversation.root_conversation_id = conversation.id

@@ -24,12 +24,13 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.realtime.outbox import append_event
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.artifacts.path import copy_artifacts
+from tavernkit.playground.story.paths.messages import visible_message
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
@@ -119,13 +120,7 @@ async def fork(
                 return known
             shown = visibility or _visibility_of(parent)
             _require_forkable(parent, access, kind, shown)
-            seq: int | None = await session.scalar(
-                select(Message.seq).where(
-                    Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
-                )
-            )
-            if seq is None:
-                raise not_found("message")
+            seq = existing(await visible_message(session, parent.id, message_id), "message").seq
             return await add_fork(
                 session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )

@@ -46,6 +46,15 @@ async def shown_message(session: AsyncSession, message_id: UUID) -> ShownMessage
     return ShownMessage(*(await session.execute(_shown().where(Message.id == message_id))).one())
 
 
+async def visible_message(session: AsyncSession, conversation_id: UUID, message_id: UUID | None) -> Message | None:
+    """A message of the conversation that is not hidden."""
+    return await session.scalar(
+        select(Message).where(
+            Message.id == message_id, Message.conversation_id == conversation_id, Message.visibility != "hidden"
+        )
+    )
+
+
 async def swipes_of(
     session: AsyncSession, message_id: UUID, *, after: int = -1, limit: int | None = None
 ) -> list[MessageSwipe]:
@@ -96,14 +105,7 @@ async def read_state(
     """The state behind a message, or at the end, with the number of the message it was asked for."""
     async with runtime.database.read() as session:
         conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
-        seq: int | None = conversation.last_seq
+        seq = conversation.last_seq
         if message_id is not None:
-            seq = await session.scalar(
-                select(Message.seq).where(
-                    Message.id == message_id,
-                    Message.conversation_id == conversation_id,
-                    Message.visibility != "hidden",
-                )
-            )
-        seq = existing(seq, "message")
+            seq = existing(await visible_message(session, conversation_id, message_id), "message").seq
         return seq, await state_at(session, conversation_id, seq)

@@ -19,7 +19,7 @@ from tavernkit.playground.base.database.models import GlobalVariable, Message, M
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
+from tavernkit.playground.story.access.access import conversation_to_change
 from tavernkit.playground.story.paths.messages import end_of_path, read_state
 from tavernkit.playground.story.paths.state import State, changed_delta, fold, path_changed, set_beginning, state_at
 from tavernkit.values import Json, Value
@@ -77,8 +77,7 @@ async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUI
 
 
 async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
-    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(conversation)
+    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
     return await state_at(session, conversation_id, conversation.last_seq)
 
 

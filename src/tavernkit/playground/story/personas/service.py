@@ -50,11 +50,6 @@ async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
     return list(found)
 
 
-async def default_persona(session: AsyncSession, user_id: UUID) -> Persona | None:
-    """The persona that the person's new spaces begin with."""
-    return await session.scalar(select(Persona).where(Persona.owner_id == user_id, Persona.is_default).limit(1))
-
-
 async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str]:
     """The name of the first book of each of a person's personas."""
     rows = await session.execute(

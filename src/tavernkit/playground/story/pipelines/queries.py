@@ -86,30 +86,19 @@ async def followed_profile(
 ) -> tuple[PipelineProfile, PipelineProfileVersion] | None:
     """The profile that is followed in a conversation while a character speaks, as it is now: the nearest choice counts,
     also by saying that there is none."""
-    row = (
+    space_id, owner_id = (
         await session.execute(
             select(Conversation.space_id, Space.owner_id)
             .join(Space, Space.id == Conversation.space_id)
             .where(Conversation.id == conversation_id)
         )
     ).one()
-    choices = (
-        await session.scalars(
-            select(PipelineChoice).where(
-                or_(
-                    PipelineChoice.conversation_id == conversation_id,
-                    # Compared with nobody, every choice that is not a character's would be like it.
-                    PipelineChoice.character_id.in_([] if character_id is None else [character_id]),
-                    PipelineChoice.space_id == row.space_id,
-                    PipelineChoice.user_id == row.owner_id,
-                )
-            )
-        )
-    ).all()
-    nearest = min(choices, key=_distance, default=None)
-    if nearest is None or nearest.profile_id is None:
+    # Compared with nobody, every choice that is not a character's would be like it.
+    speaking = [] if character_id is None else [character_id]
+    choices = await choices_around(session, conversation_id, space_id, owner_id, speaking)
+    if not choices or choices[0].profile_id is None:
         return None
-    profile = await session.get_one(PipelineProfile, nearest.profile_id)
+    profile = await session.get_one(PipelineProfile, choices[0].profile_id)
     return profile, await version_of(session, profile)
 
 
@@ -167,31 +156,26 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
 
 
 async def choices_around(
-    session: AsyncSession, conversation: Conversation, space: Space, character_ids: Collection[UUID]
+    session: AsyncSession, conversation_id: UUID, space_id: UUID, owner_id: UUID, character_ids: Collection[UUID]
 ) -> list[PipelineChoice]:
     """Everything that was chosen for a conversation or around it, the nearest first."""
     found = await session.scalars(
         select(PipelineChoice).where(
             or_(
-                PipelineChoice.conversation_id == conversation.id,
+                PipelineChoice.conversation_id == conversation_id,
                 PipelineChoice.character_id.in_(character_ids),
-                PipelineChoice.space_id == space.id,
-                PipelineChoice.user_id == space.owner_id,
+                PipelineChoice.space_id == space_id,
+                PipelineChoice.user_id == owner_id,
             )
         )
     )
-    return sorted(found, key=_distance)
+    return sorted(found, key=lambda choice: PLACES.index(place_of(choice)))
 
 
 async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, PipelineProfile]:
     """These profiles, whoever has made them: who is in a conversation may know what is followed there."""
     found = await session.scalars(select(PipelineProfile).where(PipelineProfile.id.in_(ids)))
     return {profile.id: profile for profile in found}
-
-
-def _distance(choice: PipelineChoice) -> int:
-    places = (choice.conversation_id, choice.character_id, choice.space_id, choice.user_id)
-    return next(distance for distance, place in enumerate(places) if place is not None)
 
 
 def _visible(viewer: Viewer) -> ColumnElement[bool]:
@@ -260,7 +244,7 @@ async def read_profile_choices(session: AsyncSession, conversation: Conversation
     members = [member for member in await active_members(session, space.id) if member.character_id is not None]
     names = {member.character_id: shown_name(member.cached_display_name) for member in members if member.character_id}
     rows = await session.scalars(select(Character).where(Character.id.in_(names)))
-    choices = await choices_around(session, conversation, space, list(names))
+    choices = await choices_around(session, conversation.id, space.id, space.owner_id, names)
     ids = {choice.profile_id for choice in choices if choice.profile_id is not None}
     return ProfileChoices(
         choices=tuple(choices),

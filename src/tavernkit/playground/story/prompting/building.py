@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 
+import msgspec
+
 from tavernkit import Built, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
@@ -26,7 +28,7 @@ from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.story.prompting.requests import model_request
-from tavernkit.playground.story.settings_schema.models import AuthorsNoteGroup, WorldInfoGroup
+from tavernkit.playground.story.settings_schema.models import WorldInfoGroup
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
@@ -61,8 +63,8 @@ def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState
     delta = changed_delta(None, set=changed[0], unset=changed[1])
     if timed is not None:
         timers = {
-            **{_STICKY + storable(name): _effect(effect) for name, effect in timed.sticky.items()},
-            **{_COOLDOWN + storable(name): _effect(effect) for name, effect in timed.cooldown.items()},
+            **{_STICKY + storable(name): msgspec.to_builtins(effect) for name, effect in timed.sticky.items()},
+            **{_COOLDOWN + storable(name): msgspec.to_builtins(effect) for name, effect in timed.cooldown.items()},
         }
         put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
         delta = changed_delta(delta, set=put, unset=gone)
@@ -114,15 +116,6 @@ def _read_effect(source: LooseObject) -> TimedEffect:
     )
 
 
-def _effect(effect: TimedEffect) -> dict[str, Json]:
-    return {
-        "start": effect.start,
-        "end": effect.end,
-        "fingerprint": effect.fingerprint,
-        "protected": effect.protected,
-    }
-
-
 _STRATEGIES = {
     "evenly": InsertionStrategy.EVENLY,
     "character_first": InsertionStrategy.CHARACTER_FIRST,
@@ -137,7 +130,7 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         settings=chosen.settings,
         world_info=_world_info(inputs.settings.world_info),
         persona=cast.persona,
-        note=_note(inputs.settings.authors_note),
+        note=AuthorsNote(**dict(inputs.settings.authors_note)),
         group=cast.group,
         speaker=None if cast.group is None else cast.avatar,
         character_books=books.character,
@@ -161,31 +154,7 @@ def _scripts(inputs: PromptInputs, chosen: ChosenPreset) -> RegexScripts:
 
 
 def _world_info(settings: WorldInfoGroup) -> LibraryWorldInfo:
-    return LibraryWorldInfo(
-        depth=settings.depth,
-        min_activations=settings.min_activations,
-        min_activations_depth_max=settings.min_activations_depth_max,
-        budget_percent=settings.budget_percent,
-        budget_cap=settings.budget_cap,
-        include_names=settings.include_names,
-        recursive=settings.recursive,
-        max_recursion_steps=settings.max_recursion_steps,
-        case_sensitive=settings.case_sensitive,
-        match_whole_words=settings.match_whole_words,
-        strategy=_STRATEGIES[settings.strategy],
-        use_group_scoring=settings.use_group_scoring,
-    )
-
-
-def _note(settings: AuthorsNoteGroup) -> AuthorsNote:
-    return AuthorsNote(
-        text=settings.text,
-        position=settings.position,
-        depth=settings.depth,
-        role=settings.role,
-        interval=settings.interval,
-        scan=settings.scan,
-    )
+    return LibraryWorldInfo(**dict(settings) | {"strategy": _STRATEGIES[settings.strategy]})
 
 
 def build_on_sillytavern(

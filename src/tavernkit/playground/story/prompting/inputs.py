@@ -22,7 +22,7 @@ from tavernkit.playground.base.accounts.time_zones import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.messages import end_of_path, visible_message
 from tavernkit.playground.story.paths.state import State, state_at
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, load_cast
@@ -334,13 +334,7 @@ async def _target(session: AsyncSession, turn: PromptTurn) -> models.Message | N
     if not turn.needs_target:
         return None
     if turn.target_id is not None:
-        return await session.scalar(
-            select(models.Message).where(
-                models.Message.id == turn.target_id,
-                models.Message.conversation_id == turn.conversation.id,
-                models.Message.visibility != "hidden",
-            )
-        )
+        return await visible_message(session, turn.conversation.id, turn.target_id)
     end = await end_of_path(session, turn.conversation.id) if turn.kind == "continue" else None
     return None if end is None else end[0]
 

@@ -13,7 +13,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import (
     Access,
-    conversation_for,
+    conversation_to_change,
     lock_space_of,
     lock_space_of_run,
     require_in_use,
@@ -119,8 +119,7 @@ async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
     where nobody of the round can speak any more, which ends it."""
     async with runtime.database.write() as session:
         await lock_space_of(session, conversation_id)
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
         if await active_run(session, conversation_id) is not None:
             raise locked()
         round = await active_round(session, conversation_id)

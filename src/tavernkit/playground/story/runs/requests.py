@@ -19,10 +19,12 @@ from tavernkit.playground.base.database.models import Conversation, Message, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
+from tavernkit.playground.story.access.access import (
+    conversation_to_change,
+)
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.conversations.forking import ForkKind, add_fork
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.messages import end_of_path, visible_message
 from tavernkit.playground.story.paths.state import path_changed
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
 from tavernkit.playground.story.runs.queries import active_run, queued_run
@@ -33,7 +35,7 @@ from tavernkit.playground.story.runs.speakers import choose_speakers, is_group, 
 async def force_talk(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None = None) -> Run:
     """Let a character speak now, muted or not; without one in particular, whoever would speak next."""
     async with runtime.database.write() as session:
-        conversation, _ = await _open_conversation(session, viewer, conversation_id)
+        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
         if speaker_id is None:
             seed = runtime.ids().int
             rules = await rules_of(session, conversation)
@@ -59,7 +61,7 @@ async def continue_reply(
 ) -> Run:
     """Let the last reply go on where it ends; only if it says `text`, where that is given."""
     async with runtime.database.write() as session:
-        conversation, _ = await _open_conversation(session, viewer, conversation_id)
+        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
             raise Refused(code="conflict", sentence="The last message is no reply, so there is nothing to go on with.")
@@ -82,7 +84,7 @@ async def continue_reply(
 async def impersonate(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
     """Let a model write the person's next message; it is answered like one that they wrote themselves."""
     async with runtime.database.write() as session:
-        conversation, access = await _open_conversation(session, viewer, conversation_id)
+        conversation, access = await conversation_to_change(session, conversation_id, viewer)
         author = speaking_member(access.member)
         await apply_input_policy(session, runtime, conversation)
         return await plan_run(session, runtime, conversation.id, author.id, kind="impersonate", reason="asked")
@@ -110,14 +112,6 @@ async def apply_input_policy(
     await cancel_queued(session, runtime, conversation.id)
     await settle_undecided(session, runtime, conversation.id)
     await end_round(session, runtime, conversation.id, "canceled", reason="something_else")
-
-
-async def _open_conversation(
-    session: AsyncSession, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, SpaceAccess]:
-    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(found[0])
-    return found
 
 
 async def is_character_here(session: AsyncSession, conversation: Conversation, member_id: UUID) -> bool:
@@ -166,10 +160,9 @@ async def regenerate(
     `only_message`. The run says in which conversation that happens: another one, if it needs a branch.
     """
     async with runtime.database.write() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        conversation, access = await conversation_to_change(session, conversation_id, viewer)
         end = await end_of_path(session, conversation.id)
-        target = await _target(session, conversation, message_id) if message_id else end and end[0]
+        target = await visible_message(session, conversation_id, message_id) if message_id else end and end[0]
         if end is None or target is None:
             raise not_found("message")
         if target.role != "assistant":
@@ -263,11 +256,3 @@ async def _stop_everything(session: AsyncSession, runtime: Runtime, conversation
     await leave_running(session, runtime, conversation.id)
     await cancel_queued(session, runtime, conversation.id)
     await end_round(session, runtime, conversation.id, "canceled", reason="told_anew")
-
-
-async def _target(session: AsyncSession, conversation: Conversation, message_id: UUID) -> Message | None:
-    return await session.scalar(
-        select(Message).where(
-            Message.id == message_id, Message.conversation_id == conversation.id, Message.visibility != "hidden"
-        )
-    )

@@ -17,12 +17,10 @@ from tavernkit.playground.base.database.models import Conversation, Message, Rou
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import (
-    Access,
     SpaceAccess,
-    conversation_for,
+    conversation_to_change,
     lock_conversation,
     lock_space_of,
-    require_in_use,
 )
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.paths.messages import end_of_path
@@ -193,9 +191,7 @@ async def _begin(session: AsyncSession, runtime: Runtime, conversation: Conversa
 
 async def _entered(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
     await lock_space_of(session, conversation_id)
-    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(found[0])
-    return found
+    return await conversation_to_change(session, conversation_id, viewer)
 
 
 async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
@@ -254,8 +250,7 @@ async def choose_queue(
     refused.
     """
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
         await _check_speakers(session, conversation, member_ids)
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
@@ -275,8 +270,7 @@ async def choose_queue(
 
 
 async def _going_on(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Round]:
-    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(conversation)
+    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
     round = await active_round(session, conversation_id)
     if round is None:
         raise _no_round()

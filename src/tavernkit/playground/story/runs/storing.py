@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import Wording
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.paths.messages import visible_message
 from tavernkit.playground.story.paths.state import changed_delta, changes_in, path_changed
 from tavernkit.playground.story.paths.writing import add_message, add_text, note_change
 from tavernkit.playground.story.prompting.inputs import WORDINGS
@@ -64,7 +64,7 @@ async def store_reply(
     `ids` are those that were decided before the reply was there. The conversation is locked by who calls this.
     """
     message_id, swipe_id = (None, None) if ids is None else (ids.message_id, ids.swipe_id)
-    target = None if run.target_message_id is None else await _target(session, run)
+    target = await visible_message(session, run.conversation_id, run.target_message_id)
     if target is not None and run.kind in AGAINST_A_TARGET:
         return await _another_swipe(
             session,
@@ -96,16 +96,6 @@ async def store_reply(
     )
     await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
     return message
-
-
-async def _target(session: AsyncSession, run: Run) -> Message | None:
-    return await session.scalar(
-        select(Message).where(
-            Message.id == run.target_message_id,
-            Message.conversation_id == run.conversation_id,
-            Message.visibility != "hidden",
-        )
-    )
 
 
 async def _another_swipe(

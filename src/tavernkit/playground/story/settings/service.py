@@ -18,8 +18,8 @@ from tavernkit.playground.story.access.access import (
     Access,
     append_space_event,
     conversation_for,
+    conversation_to_change,
     member_for,
-    require_in_use,
     space_for,
 )
 from tavernkit.playground.story.runs.round_control import stop_auto_mode
@@ -121,8 +121,7 @@ async def change_conversation_settings(
 ) -> SettingsOut:
     """Merge a patch into the settings of a conversation."""
     async with runtime.database.write() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
-        require_in_use(conversation)
+        conversation, access = await conversation_to_change(session, conversation_id, viewer, Access.MODERATE)
         before = _of_conversation(access.space, conversation, None)
         await _change(session, viewer, conversation, "conversation", settings_version, patch, before)
         await session.flush()
@@ -143,7 +142,7 @@ async def _change(
     changes = read_patch(patch, layer)
     await refuse_unknown_in(session, viewer, changes)
     advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
-    apply_changes(row, layer, changes)
+    apply_changes(row, changes)
 
 
 def _of_space(space: Space) -> SettingsOut:

@@ -41,6 +41,9 @@ Reference: TypeAlias = Literal[
 
 LAYERS: tuple[Layer, ...] = ("space", "member", "conversation")
 """Where settings can be made; each layer counts more than those before it."""
+OF_SPACES: tuple[Layer, ...] = ("space",)
+OF_MEMBERS: tuple[Layer, ...] = ("space", "member")
+OF_CHATS: tuple[Layer, ...] = ("space", "conversation")
 
 DOCUMENTS: Mapping[Layer, str] = {
     "space": "space.prompt_settings",
@@ -69,12 +72,12 @@ def shown_by_kind(setting: str) -> VisibleWhen:
 
 
 class Leaf(Value, frozen=True, kw_only=True):
-    """One setting; `columns` names the column in each layer where it has one, the others are in JSON at its path."""
+    """One setting; one that `has_column` is kept in a column of its name in each layer, the others in JSON."""
 
     label: str
     control: Control
     layers: tuple[Layer, ...]
-    columns: Mapping[Layer, str] = {}
+    has_column: bool = False
     refers_to: tuple[Reference, ...] = ()
     step: float | None = None
     rows: int | None = None
@@ -96,8 +99,8 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="Who answers",
             control="select",
-            layers=("space",),
-            columns={"space": "reply_order"},
+            layers=OF_SPACES,
+            has_column=True,
             labels={
                 "manual": "Whoever I ask",
                 "natural": "Whoever would",
@@ -114,8 +117,8 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="Cards in the prompt",
             control="select",
-            layers=("space",),
-            columns={"space": "card_handling_mode"},
+            layers=OF_SPACES,
+            has_column=True,
             labels={
                 "swap": "Only the speaker's",
                 "append": "All, without muted members",
@@ -130,8 +133,8 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="A character may answer itself",
             control="toggle",
-            layers=("space",),
-            columns={"space": "allow_self_responses"},
+            layers=OF_SPACES,
+            has_column=True,
             visible_when=_GROUP,
         ),
         Field(description="Whether who has just spoken can be chosen again."),
@@ -141,8 +144,8 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="Characters go on by themselves",
             control="toggle",
-            layers=("space",),
-            columns={"space": "auto_mode_enabled"},
+            layers=OF_SPACES,
+            has_column=True,
             visible_when=_GROUP,
             quick=True,
         ),
@@ -151,11 +154,7 @@ class SpaceGroup(SettingsGroup):
     auto_mode_delay_ms: Annotated[
         int,
         Leaf(
-            label="Pause between automatic replies (ms)",
-            control="number",
-            layers=("space",),
-            columns={"space": "auto_mode_delay_ms"},
-            step=500,
+            label="Pause between automatic replies (ms)", control="number", layers=OF_SPACES, has_column=True, step=500
         ),
         Field(
             ge=0, le=600_000, description="How long a character or the copilot waits before it continues without you."
@@ -166,21 +165,15 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="A message during a reply",
             control="select",
-            layers=("space",),
-            columns={"space": "during_generation_user_input_policy"},
+            layers=OF_SPACES,
+            has_column=True,
             labels={"reject": "has to wait", "queue": "is answered next", "restart": "starts the reply anew"},
         ),
         Field(description="What happens to a message that is sent while a reply is being written."),
     ] = "reject"
     user_turn_debounce_ms: Annotated[
         int,
-        Leaf(
-            label="Wait for further messages (ms)",
-            control="number",
-            layers=("space",),
-            columns={"space": "user_turn_debounce_ms"},
-            step=100,
-        ),
+        Leaf(label="Wait for further messages (ms)", control="number", layers=OF_SPACES, has_column=True, step=100),
         Field(ge=0, le=60_000, description="Messages within this time are answered together."),
     ] = 0
     group_regenerate_mode: Annotated[
@@ -188,8 +181,8 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="Regenerate",
             control="select",
-            layers=("space",),
-            columns={"space": "group_regenerate_mode"},
+            layers=OF_SPACES,
+            has_column=True,
             labels={"single_message": "the last message", "last_turn": "everything since my last message"},
             visible_when=_GROUP,
         ),
@@ -200,21 +193,15 @@ class SpaceGroup(SettingsGroup):
         Leaf(
             label="Let a reply speak for others",
             control="toggle",
-            layers=("space",),
-            columns={"space": "relax_message_trim"},
+            layers=OF_SPACES,
+            has_column=True,
             visible_when=_GROUP,
         ),
         Field(description="Otherwise a reply ends where another character begins to speak in it."),
     ] = False
     token_limit: Annotated[
         int,
-        Leaf(
-            label="Tokens this space may use",
-            control="number",
-            layers=("space",),
-            columns={"space": "token_limit"},
-            step=10_000,
-        ),
+        Leaf(label="Tokens this space may use", control="number", layers=OF_SPACES, has_column=True, step=10_000),
         Field(ge=0, le=10**12, description="No reply is begun beyond it; 0 is no limit."),
     ] = 0
 
@@ -226,14 +213,7 @@ class ModelGroup(SettingsGroup):
 
     provider_id: Annotated[
         UUID | None,
-        Leaf(
-            label="Model",
-            control="select",
-            layers=("space", "member"),
-            columns={"space": "provider_id", "member": "provider_id"},
-            refers_to=("provider",),
-            quick=True,
-        ),
+        Leaf(label="Model", control="select", layers=OF_MEMBERS, has_column=True, refers_to=("provider",), quick=True),
         Field(description="Who answers; without one, the default provider."),
     ] = None
     preset_id: Annotated[
@@ -241,8 +221,8 @@ class ModelGroup(SettingsGroup):
         Leaf(
             label="Preset",
             control="select",
-            layers=("space", "member"),
-            columns={"space": "preset_id", "member": "preset_id"},
+            layers=OF_MEMBERS,
+            has_column=True,
             refers_to=("chat", "text", "risuai"),
             quick=True,
         ),
@@ -253,7 +233,7 @@ class ModelGroup(SettingsGroup):
         Leaf(
             label="Instruct template",
             control="select",
-            layers=("space", "member"),
+            layers=OF_MEMBERS,
             refers_to=("instruct",),
             visible_when=shown_by_kind("instruct_id"),
         ),
@@ -264,7 +244,7 @@ class ModelGroup(SettingsGroup):
         Leaf(
             label="Context template",
             control="select",
-            layers=("space", "member"),
+            layers=OF_MEMBERS,
             refers_to=("context",),
             visible_when=shown_by_kind("context_id"),
         ),
@@ -272,12 +252,12 @@ class ModelGroup(SettingsGroup):
     ] = None
     system_prompt_id: Annotated[
         UUID | None,
-        Leaf(label="System prompt", control="select", layers=("space", "member"), refers_to=("system_prompt",)),
+        Leaf(label="System prompt", control="select", layers=OF_MEMBERS, refers_to=("system_prompt",)),
         Field(description="The first instruction."),
     ] = None
     reasoning_id: Annotated[
         UUID | None,
-        Leaf(label="Reasoning template", control="select", layers=("space", "member"), refers_to=("reasoning",)),
+        Leaf(label="Reasoning template", control="select", layers=OF_MEMBERS, refers_to=("reasoning",)),
         Field(description="How thoughts are marked in replies."),
     ] = None
 
@@ -292,66 +272,42 @@ class LlmGroup(SettingsGroup):
 
     context_tokens: Annotated[
         int | None,
-        Leaf(label="Context (tokens)", control="number", layers=("space", "member", "conversation"), step=256),
+        Leaf(label="Context (tokens)", control="number", layers=LAYERS, step=256),
         Field(ge=256, le=2_000_000, description="How long prompt and reply may be together."),
     ] = None
     max_tokens: Annotated[
         int | None,
-        Leaf(label="Reply (tokens)", control="number", layers=("space", "member", "conversation"), step=16, quick=True),
+        Leaf(label="Reply (tokens)", control="number", layers=LAYERS, step=16, quick=True),
         Field(ge=1, le=200_000, description="How long a reply may be."),
     ] = None
     temperature: Annotated[
         float | None,
-        Leaf(
-            label="Temperature",
-            control="slider",
-            layers=("space", "member", "conversation"),
-            step=0.01,
-            quick=True,
-        ),
+        Leaf(label="Temperature", control="slider", layers=LAYERS, step=0.01, quick=True),
         Field(ge=0, le=5, description="Low is predictable, high is surprising."),
     ] = None
     top_p: Annotated[
         float | None,
-        Leaf(label="Top P", control="slider", layers=("space", "member", "conversation"), step=0.01),
+        Leaf(label="Top P", control="slider", layers=LAYERS, step=0.01),
         Field(ge=0, le=1, description="Only the likeliest tokens up to this probability."),
     ] = None
     top_k: Annotated[
         int | None,
-        Leaf(label="Top K", control="number", layers=("space", "member", "conversation"), step=1),
+        Leaf(label="Top K", control="number", layers=LAYERS, step=1),
         Field(ge=0, le=1000, description="Only this many of the likeliest tokens; 0 is all."),
     ] = None
     min_p: Annotated[
         float | None,
-        Leaf(
-            label="Min P",
-            control="slider",
-            layers=("space", "member", "conversation"),
-            step=0.01,
-            visible_when=shown_by_kind("min_p"),
-        ),
+        Leaf(label="Min P", control="slider", layers=LAYERS, step=0.01, visible_when=shown_by_kind("min_p")),
         Field(ge=0, le=1, description="Only tokens at least this likely, measured by the likeliest."),
     ] = None
     top_a: Annotated[
         float | None,
-        Leaf(
-            label="Top A",
-            control="slider",
-            layers=("space", "member", "conversation"),
-            step=0.01,
-            visible_when=shown_by_kind("top_a"),
-        ),
+        Leaf(label="Top A", control="slider", layers=LAYERS, step=0.01, visible_when=shown_by_kind("top_a")),
         Field(ge=0, le=1, description="Like Min P, by the square of the likeliest."),
     ] = None
     typical_p: Annotated[
         float | None,
-        Leaf(
-            label="Typical P",
-            control="slider",
-            layers=("space", "member", "conversation"),
-            step=0.01,
-            visible_when=shown_by_kind("typical_p"),
-        ),
+        Leaf(label="Typical P", control="slider", layers=LAYERS, step=0.01, visible_when=shown_by_kind("typical_p")),
         Field(ge=0, le=1, description="Only tokens that are about as surprising as expected."),
     ] = None
     frequency_penalty: Annotated[
@@ -359,7 +315,7 @@ class LlmGroup(SettingsGroup):
         Leaf(
             label="Frequency penalty",
             control="slider",
-            layers=("space", "member", "conversation"),
+            layers=LAYERS,
             step=0.01,
             visible_when=shown_by_kind("frequency_penalty"),
         ),
@@ -370,7 +326,7 @@ class LlmGroup(SettingsGroup):
         Leaf(
             label="Presence penalty",
             control="slider",
-            layers=("space", "member", "conversation"),
+            layers=LAYERS,
             step=0.01,
             visible_when=shown_by_kind("presence_penalty"),
         ),
@@ -381,7 +337,7 @@ class LlmGroup(SettingsGroup):
         Leaf(
             label="Repetition penalty",
             control="slider",
-            layers=("space", "member", "conversation"),
+            layers=LAYERS,
             step=0.01,
             visible_when=shown_by_kind("repetition_penalty"),
         ),
@@ -389,23 +345,17 @@ class LlmGroup(SettingsGroup):
     ] = None
     seed: Annotated[
         int | None,
-        Leaf(
-            label="Seed",
-            control="number",
-            layers=("space", "member", "conversation"),
-            step=1,
-            visible_when=shown_by_kind("seed"),
-        ),
+        Leaf(label="Seed", control="number", layers=LAYERS, step=1, visible_when=shown_by_kind("seed")),
         Field(ge=-1, le=2**31 - 1, description="The same seed gives the same reply where the model can; -1 is none."),
     ] = None
     stop: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=200)]] | None,
-        Leaf(label="Stop at", control="tags", layers=("space", "member", "conversation")),
+        Leaf(label="Stop at", control="tags", layers=LAYERS),
         Field(max_length=MAX_STOPS, description="A reply ends where one of these begins."),
     ] = None
     stream: Annotated[
         bool,
-        Leaf(label="Show replies as they are written", control="toggle", layers=("space", "member", "conversation")),
+        Leaf(label="Show replies as they are written", control="toggle", layers=LAYERS),
         Field(description="Whether the text is shown while it is generated."),
     ] = True
 
@@ -417,42 +367,37 @@ class WorldInfoGroup(SettingsGroup):
 
     depth: Annotated[
         int,
-        Leaf(label="Messages to scan", control="number", layers=("space", "conversation"), step=1),
+        Leaf(label="Messages to scan", control="number", layers=OF_CHATS, step=1),
         Field(ge=0, le=1000, description="How many of the newest messages are searched for keys."),
     ] = 2
     budget_percent: Annotated[
         float,
-        Leaf(label="Share of the context (%)", control="slider", layers=("space", "conversation"), step=1),
+        Leaf(label="Share of the context (%)", control="slider", layers=OF_CHATS, step=1),
         Field(ge=0, le=100, description="How much of the context lore may take."),
     ] = 25
     budget_cap: Annotated[
         int,
-        Leaf(label="Most tokens", control="number", layers=("space", "conversation"), step=64),
+        Leaf(label="Most tokens", control="number", layers=OF_CHATS, step=64),
         Field(ge=0, le=2_000_000, description="How many tokens lore may take at most; 0 is no limit."),
     ] = 0
     min_activations: Annotated[
         int,
-        Leaf(label="Least activations", control="number", layers=("space", "conversation"), step=1),
+        Leaf(label="Least activations", control="number", layers=OF_CHATS, step=1),
         Field(ge=0, le=1000, description="Older messages are searched until so many entries are found."),
     ] = 0
     min_activations_depth_max: Annotated[
         int,
-        Leaf(
-            label="Search back at most",
-            control="number",
-            layers=("space", "conversation"),
-            step=1,
-        ),
+        Leaf(label="Search back at most", control="number", layers=OF_CHATS, step=1),
         Field(ge=0, le=1000, description="How far back that search goes; 0 is to the beginning."),
     ] = 0
     include_names: Annotated[
         bool,
-        Leaf(label="Scan names too", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Scan names too", control="toggle", layers=OF_CHATS),
         Field(description="Whether the name before a message counts as part of it."),
     ] = True
     recursive: Annotated[
         bool,
-        Leaf(label="Entries find entries", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Entries find entries", control="toggle", layers=OF_CHATS),
         Field(description="Whether the text of an entry is searched for keys of others."),
     ] = True
     max_recursion_steps: Annotated[
@@ -460,7 +405,7 @@ class WorldInfoGroup(SettingsGroup):
         Leaf(
             label="Most steps",
             control="number",
-            layers=("space", "conversation"),
+            layers=OF_CHATS,
             step=1,
             visible_when=VisibleWhen(ref="world_info.recursive", values=(True,)),
         ),
@@ -468,12 +413,12 @@ class WorldInfoGroup(SettingsGroup):
     ] = 0
     case_sensitive: Annotated[
         bool,
-        Leaf(label="Upper and lower case differ", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Upper and lower case differ", control="toggle", layers=OF_CHATS),
         Field(description="For entries that do not say it themselves."),
     ] = False
     match_whole_words: Annotated[
         bool,
-        Leaf(label="Whole words only", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Whole words only", control="toggle", layers=OF_CHATS),
         Field(description="For entries that do not say it themselves."),
     ] = True
     strategy: Annotated[
@@ -481,7 +426,7 @@ class WorldInfoGroup(SettingsGroup):
         Leaf(
             label="Order of books",
             control="select",
-            layers=("space", "conversation"),
+            layers=OF_CHATS,
             labels={
                 "evenly": "All together",
                 "character_first": "The character's first",
@@ -492,7 +437,7 @@ class WorldInfoGroup(SettingsGroup):
     ] = "character_first"
     use_group_scoring: Annotated[
         bool,
-        Leaf(label="Best match wins a group", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Best match wins a group", control="toggle", layers=OF_CHATS),
         Field(description="Within a group of entries, the one with most keys found is taken."),
     ] = False
 
@@ -507,7 +452,7 @@ class AuthorsNoteGroup(SettingsGroup):
 
     text: Annotated[
         str,
-        Leaf(label="Note", control="textarea", layers=("space", "conversation"), rows=4),
+        Leaf(label="Note", control="textarea", layers=OF_CHATS, rows=4),
         Field(max_length=MAX_TEXT, description="What the model is reminded of."),
     ] = ""
     position: Annotated[
@@ -515,7 +460,7 @@ class AuthorsNoteGroup(SettingsGroup):
         Leaf(
             label="Place",
             control="select",
-            layers=("space", "conversation"),
+            layers=OF_CHATS,
             labels={
                 "none": "Nowhere",
                 "before": "Before the main prompt",
@@ -527,13 +472,7 @@ class AuthorsNoteGroup(SettingsGroup):
     ] = "chat"
     depth: Annotated[
         int,
-        Leaf(
-            label="Messages behind it",
-            control="number",
-            layers=("space", "conversation"),
-            step=1,
-            visible_when=_IN_CHAT,
-        ),
+        Leaf(label="Messages behind it", control="number", layers=OF_CHATS, step=1, visible_when=_IN_CHAT),
         Field(ge=0, le=10_000, description="How many messages stand behind the note; 0 is at the end."),
     ] = 4
     role: Annotated[
@@ -541,7 +480,7 @@ class AuthorsNoteGroup(SettingsGroup):
         Leaf(
             label="Told by",
             control="select",
-            layers=("space", "conversation"),
+            layers=OF_CHATS,
             labels={"system": "The system", "user": "The user", "assistant": "The character"},
             visible_when=_IN_CHAT,
         ),
@@ -549,12 +488,12 @@ class AuthorsNoteGroup(SettingsGroup):
     ] = "system"
     interval: Annotated[
         int,
-        Leaf(label="Every so many messages", control="number", layers=("space", "conversation"), step=1),
+        Leaf(label="Every so many messages", control="number", layers=OF_CHATS, step=1),
         Field(ge=0, le=10_000, description="Counts messages of people; 0 is never."),
     ] = 1
     scan: Annotated[
         bool,
-        Leaf(label="Search it for lore", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Search it for lore", control="toggle", layers=OF_CHATS),
         Field(description="Whether keys of World Info are looked for in the note."),
     ] = False
 
@@ -574,7 +513,7 @@ class PromptGroup(SettingsGroup):
         Leaf(
             label="Build prompts like",
             control="select",
-            layers=("space", "member", "conversation"),
+            layers=LAYERS,
             labels={"auto": "What the card was made for", "sillytavern": "SillyTavern", "risuai": "RisuAI"},
         ),
         Field(
@@ -584,37 +523,37 @@ class PromptGroup(SettingsGroup):
     ] = "auto"
     scenario_override: Annotated[
         str | None,
-        Leaf(label="Scenario", control="textarea", layers=("space", "conversation"), rows=3),
+        Leaf(label="Scenario", control="textarea", layers=OF_CHATS, rows=3),
         Field(max_length=MAX_TEXT, description="In place of the scenario of the cards."),
     ] = None
     examples_override: Annotated[
         str | None,
-        Leaf(label="Example messages", control="textarea", layers=("space", "conversation"), rows=3),
+        Leaf(label="Example messages", control="textarea", layers=OF_CHATS, rows=3),
         Field(max_length=MAX_TEXT, description="In place of the examples of the cards."),
     ] = None
     system_prompt_override: Annotated[
         str | None,
-        Leaf(label="Main prompt", control="textarea", layers=("space", "member", "conversation"), rows=4),
+        Leaf(label="Main prompt", control="textarea", layers=LAYERS, rows=4),
         Field(max_length=MAX_TEXT, description="In place of the main prompt of the card."),
     ] = None
     join_prefix: Annotated[
         str,
-        Leaf(label="Before each joined card", control="textarea", layers=("space",), rows=2, visible_when=_JOINED),
+        Leaf(label="Before each joined card", control="textarea", layers=OF_SPACES, rows=2, visible_when=_JOINED),
         Field(max_length=10_000, description="Where cards are joined, this stands before each of their texts."),
     ] = ""
     join_suffix: Annotated[
         str,
-        Leaf(label="Behind each joined card", control="textarea", layers=("space",), rows=2, visible_when=_JOINED),
+        Leaf(label="Behind each joined card", control="textarea", layers=OF_SPACES, rows=2, visible_when=_JOINED),
         Field(max_length=10_000, description="Where cards are joined, this stands behind each of their texts."),
     ] = ""
     regex_scripts: Annotated[
         bool,
-        Leaf(label="Run regex scripts", control="toggle", layers=("space", "conversation")),
+        Leaf(label="Run regex scripts", control="toggle", layers=OF_CHATS),
         Field(description="Whether the scripts of cards and presets change prompts and replies."),
     ] = True
     history_messages: Annotated[
         int,
-        Leaf(label="Messages to remember", control="number", layers=("space", "conversation"), step=10),
+        Leaf(label="Messages to remember", control="number", layers=OF_CHATS, step=10),
         Field(ge=1, le=10_000, description="How many of the newest messages a prompt is made from at most."),
     ] = 200
 
@@ -629,7 +568,7 @@ class ReasoningGroup(SettingsGroup):
         Leaf(
             label="Effort",
             control="select",
-            layers=("space", "member", "conversation"),
+            layers=LAYERS,
             labels={
                 "auto": "As the model likes",
                 "min": "Least",
@@ -644,12 +583,12 @@ class ReasoningGroup(SettingsGroup):
     ] = "auto"
     auto_parse: Annotated[
         bool,
-        Leaf(label="Find thoughts in replies", control="toggle", layers=("space", "member")),
+        Leaf(label="Find thoughts in replies", control="toggle", layers=OF_MEMBERS),
         Field(description="Whether marked thoughts are taken out of the reply and shown apart."),
     ] = False
     add_to_prompts: Annotated[
         bool,
-        Leaf(label="Send thoughts back", control="toggle", layers=("space", "member")),
+        Leaf(label="Send thoughts back", control="toggle", layers=OF_MEMBERS),
         Field(description="Whether the model sees what it thought before."),
     ] = False
     max_additions: Annotated[
@@ -657,7 +596,7 @@ class ReasoningGroup(SettingsGroup):
         Leaf(
             label="Most thoughts sent",
             control="number",
-            layers=("space", "member"),
+            layers=OF_MEMBERS,
             step=1,
             visible_when=VisibleWhen(ref="reasoning.add_to_prompts", values=(True,)),
         ),

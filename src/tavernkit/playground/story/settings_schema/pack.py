@@ -36,10 +36,8 @@ class Setting(Value, frozen=True, kw_only=True):
 
     def storage(self, layer: Layer) -> str:
         """Where the setting is kept in this layer: a column, or a path in a JSON column."""
-        column = self.leaf.columns.get(layer)
-        if column is None:
-            return f"{DOCUMENTS[layer]}.{self.path}"
-        return f"{DOCUMENTS[layer].partition('.')[0]}.{column}"
+        document = DOCUMENTS[layer]
+        return f"{document.partition('.')[0]}.{self.name}" if self.leaf.has_column else f"{document}.{self.path}"
 
     def read(self, value: Json) -> Any:
         """The value as the application uses it; raises ValidationError for what the setting cannot be."""

@@ -52,7 +52,7 @@ def effective(
         value = setting.default
         for layer in LAYERS:
             row = rows[layer]
-            found = None if row is None or layer not in setting.leaf.layers else _own_value(row, layer, setting)
+            found = None if row is None or layer not in setting.leaf.layers else _own_value(row, setting)
             if found is not None:
                 source, value = layer, found
         values[setting.group][setting.name] = value
@@ -65,7 +65,7 @@ def own_values(row: Layered, layer: Layer) -> JsonObject:
     own: dict[str, dict[str, Json]] = {}
     for setting in SETTINGS.values():
         if layer in setting.leaf.layers:
-            value = _own_value(row, layer, setting)
+            value = _own_value(row, setting)
             if value is not None:
                 own.setdefault(setting.group, {})[setting.name] = setting.write(value)
     return own
@@ -76,11 +76,10 @@ def document_of(row: Layered) -> Mapping[str, Json]:
     return row.prompt_settings if isinstance(row, Space) else row.settings
 
 
-def _own_value(row: Layered, layer: Layer, setting: Setting) -> Any:
+def _own_value(row: Layered, setting: Setting) -> Any:
     """The layer's own value, or None; a column that holds the default says nothing."""
-    column = setting.leaf.columns.get(layer)
-    if column is not None:
-        value = getattr(row, column)
+    if setting.leaf.has_column:
+        value = getattr(row, setting.name)
         return None if value == setting.default else value
     group = document_of(row).get(setting.group)
     stored = group.get(setting.name) if isinstance(group, dict) else None
@@ -125,15 +124,14 @@ def read_patch(patch: JsonObject, layer: Layer) -> Changes:
     return changes
 
 
-def apply_changes(row: Layered, layer: Layer, changes: Changes) -> None:
+def apply_changes(row: Layered, changes: Changes) -> None:
     """Put checked changes where they are stored; the rest of the JSON stays as it is."""
     document: dict[str, Json] = {key: dict(value) if isinstance(value, dict) else value
                                  for key, value in document_of(row).items()}  # fmt: skip
     for path, value in changes.items():
         setting = SETTINGS[path]
-        column = setting.leaf.columns.get(layer)
-        if column is not None:
-            setattr(row, column, setting.default if value is None else value)
+        if setting.leaf.has_column:
+            setattr(row, setting.name, setting.default if value is None else value)
         else:
             _put(document, setting, value)
     if isinstance(row, Space):
