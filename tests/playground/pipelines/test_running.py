@@ -21,7 +21,7 @@ from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.edge.presenting.artifacts import state_view
-from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.previews.service import preview_prompt
 from tavernkit.playground.story.replies.actions import keep_text, request_stop
 from tavernkit.playground.story.runs.requests import regenerate

@@ -34,7 +34,7 @@ READ_BY: Mapping[str, str] = {
     "llm.presence_penalty": "tavernkit.playground.story.prompting.requests:model_request",
     "llm.repetition_penalty": "tavernkit.playground.story.prompting.requests:model_request",
     "llm.seed": "tavernkit.playground.story.prompting.requests:model_request",
-    "llm.stream": "tavernkit.playground.story.replies.executor:Execution",
+    "llm.stream": "tavernkit.playground.story.replies.worker:Execution",
     "world_info.depth": "tavernkit.playground.story.prompting.building:story_of",
     "world_info.budget_percent": "tavernkit.playground.story.prompting.building:story_of",
     "world_info.budget_cap": "tavernkit.playground.story.prompting.building:story_of",

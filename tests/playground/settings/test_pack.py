@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.playground.story.settings_schema.models import LAYERS
-from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
+from tavernkit.playground.story.settings_schema.resolving import GROUPS, SETTINGS, Setting, json_schema, schema_etag
 from tavernkit.sillytavern.authors_note import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 from tests.playground.settings.readers import READ_BY

@@ -29,7 +29,7 @@ from tavernkit.playground.story.characters.files import prepare
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.lorebooks.service import store_book
 from tavernkit.playground.story.presets.queries import kind_of, read_file
-from tavernkit.playground.story.providers.starting import ensure_providers
+from tavernkit.playground.story.providers.service import ensure_providers
 from tavernkit.playground.story.spaces.service import open_space
 
 GROUP_NAME = "The end of line nine"

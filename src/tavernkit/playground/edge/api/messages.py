@@ -15,6 +15,10 @@ from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    delete_swipe,
+    edit_message,
+    edit_swipe,
     exclude_message,
     hide_message,
     include_message,
@@ -22,9 +26,9 @@ from tavernkit.playground.story.messages.service import (
     read_messages,
     read_swipes,
     restore_message,
+    select_swipe,
     send_message,
 )
-from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS

@@ -34,7 +34,7 @@ from tavernkit.playground.edge.views.characters import (
     VersionsView,
 )
 from tavernkit.playground.story.characters.cards import changes_between, fold, stored_card
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND
+from tavernkit.playground.story.characters.importing import IMPORT_KIND
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
     Scope,

@@ -10,8 +10,7 @@ from uuid import UUID
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import Access, active_members, conversation_for
 from tavernkit.playground.story.previews.service import (
     KeptBlock,
     KeptPrompt,

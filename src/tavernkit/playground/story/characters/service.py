@@ -41,9 +41,9 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
 from tavernkit.playground.story.characters.cards import fill, revise, stored_card
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterOut
-from tavernkit.playground.story.characters.pictures import PictureError, read_picture
+from tavernkit.playground.story.characters.files import PictureError, read_picture
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
-from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Value

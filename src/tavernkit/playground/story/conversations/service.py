@@ -32,12 +32,13 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import (
     Access,
     SpaceAccess,
+    active_members,
     append_space_event,
     conversation_for,
     require_in_use,
     space_for,
+    story_user,
 )
-from tavernkit.playground.story.access.members import active_members, story_user
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
 from tavernkit.playground.story.paths.variables import read_globals

@@ -50,10 +50,9 @@ from tavernkit.playground.story.dry_runs.report import (
 from tavernkit.playground.story.paths.messages import end_of_path
 from tavernkit.playground.story.pipelines.checking import checked_content, profile_of
 from tavernkit.playground.story.pipelines.choosing import tag_owners
-from tavernkit.playground.story.pipelines.execution import StepModels
+from tavernkit.playground.story.pipelines.execution import PipelineStart, StepModels, run_context
 from tavernkit.playground.story.pipelines.queries import profile_for, version_of
 from tavernkit.playground.story.pipelines.reports import DryRun
-from tavernkit.playground.story.pipelines.run_inputs import PipelineStart, run_context
 from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.cast import UnpromptableError

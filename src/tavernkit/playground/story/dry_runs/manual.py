@@ -54,10 +54,15 @@ from tavernkit.playground.story.artifacts.path import reader_again, turns_before
 from tavernkit.playground.story.paths.messages import end_of_path
 from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
-from tavernkit.playground.story.pipelines.execution import StepModels
+from tavernkit.playground.story.pipelines.execution import (
+    NotFollowedError,
+    PipelineStart,
+    StepModels,
+    run_context,
+    usable_profile,
+)
 from tavernkit.playground.story.pipelines.queries import followed_profile
 from tavernkit.playground.story.pipelines.reports import KnownRun, known_runs
-from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, PipelineStart, run_context, usable_profile
 from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.replies import count_usage, used_by_steps

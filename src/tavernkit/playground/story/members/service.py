@@ -17,16 +17,20 @@ from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, SpaceAccess, append_space_event, member_for, space_for
-from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
-from tavernkit.playground.story.access.members import (
+from tavernkit.playground.story.access.access import (
+    Access,
+    SpaceAccess,
     active_members,
+    append_space_event,
     display_name,
     find_member,
+    member_for,
     next_position,
     persona_of,
+    space_for,
     usable_characters,
 )
+from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in
 

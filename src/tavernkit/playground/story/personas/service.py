@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLi
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.characters.pictures import PictureError, read_picture
+from tavernkit.playground.story.characters.files import PictureError, read_picture
 from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
 from tavernkit.playground.story.personas.backup import BackedUp, read_backup, write_backup

@@ -21,7 +21,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import active_members
 from tavernkit.values import Value
 
 PLACES_SHOWN = 500

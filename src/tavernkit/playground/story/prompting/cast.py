@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
-from tavernkit.playground.story.access.members import active_members, story_user
+from tavernkit.playground.story.access.access import active_members, story_user
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole

@@ -20,9 +20,9 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import (
+    active_members,
     conversation_to_change,
 )
-from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.conversations.forking import ForkKind, add_fork
 from tavernkit.playground.story.paths.messages import end_of_path, visible_message
 from tavernkit.playground.story.paths.state import path_changed

@@ -18,11 +18,11 @@ from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import (
     SpaceAccess,
+    active_members,
     conversation_to_change,
     lock_conversation,
     lock_space_of,
 )
-from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.paths.messages import end_of_path
 from tavernkit.playground.story.runs.documents import TurnsOut
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, settle_undecided

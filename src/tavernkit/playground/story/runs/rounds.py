@@ -26,7 +26,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.runs.planner import RoundEnd, RunKind, cancel_queued, leave_running, plan_run
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak, choose_speakers, has_copilot, is_group

@@ -15,7 +15,7 @@ from tavernkit import Character
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership, TextContent
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.settings_schema.models import SpaceGroup
 from tavernkit.sillytavern.groups import (

@@ -25,8 +25,14 @@ from tavernkit.playground.story.access.access import (
 from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
 from tavernkit.playground.story.settings_schema.models import Layer, Reference
-from tavernkit.playground.story.settings_schema.pack import SETTINGS
-from tavernkit.playground.story.settings_schema.resolving import Changes, Layered, apply_changes, effective, read_patch
+from tavernkit.playground.story.settings_schema.resolving import (
+    SETTINGS,
+    Changes,
+    Layered,
+    apply_changes,
+    effective,
+    read_patch,
+)
 from tavernkit.values import JsonObject
 
 

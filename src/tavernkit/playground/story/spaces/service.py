@@ -29,15 +29,17 @@ from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, append_space_event, space_for
-from tavernkit.playground.story.access.documents import SpaceOut
-from tavernkit.playground.story.access.members import (
+from tavernkit.playground.story.access.access import (
+    Access,
+    append_space_event,
     character_name,
     display_name,
     persona_of,
+    space_for,
     story_user,
     usable_characters,
 )
+from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.service import (
     _CHUNK,
     FIRST_TITLE,
