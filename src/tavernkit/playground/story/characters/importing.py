@@ -232,10 +232,8 @@ async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared
     row = Character(
         id=runtime.ids(),
         owner_id=owner_id,
-        status="ready",
         spec_version=int(prepared.card.spec[1]),
         file_sha256=prepared.sha256,
-        version=1,
         created_at=now,
         updated_at=now,
     )

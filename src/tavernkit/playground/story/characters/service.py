@@ -109,9 +109,7 @@ async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UU
         copy = Character(
             id=runtime.ids(),
             owner_id=viewer.user_id,
-            status="ready",
             spec_version=row.spec_version,
-            version=1,
             avatar_sha256=row.avatar_sha256,
             thumbnail_sha256=row.thumbnail_sha256,
             created_at=now,

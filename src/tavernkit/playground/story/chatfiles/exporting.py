@@ -131,16 +131,7 @@ async def _swipes(
     )
     swipes: defaultdict[UUID, list[ExportedSwipe]] = defaultdict(list)
     for row in rows:
-        swipes[row.message_id].append(
-            ExportedSwipe(
-                id=row.id,
-                text_id=row.text_id,
-                text=row.content,
-                metadata=row.metadata_,
-                state_delta=row.state_delta,
-                created_at=row.created_at,
-            )
-        )
+        swipes[row.message_id].append(ExportedSwipe(*row))
     return swipes
 
 

@@ -133,9 +133,7 @@ async def _import_now(
                 )
                 conversations.append(conversation)
                 moment = now
-            speakers = SpeakerFinder.of_chat(
-                chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now
-            )
+            speakers = SpeakerFinder(chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now)
             rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
             await store_rows(session, piece, conversation.id, rows, speakers)
             moment = rows.moment
@@ -236,7 +234,7 @@ class _Import:
         if space is None:
             raise TavernKitError(_GONE)
         own = next((member for member, _ in members if self._is_own(member)), None)
-        speakers = SpeakerFinder.of_chat(
+        speakers = SpeakerFinder(
             chat.file, space, [*members, *prepared], home_id=job_id, own=own, ids=self._runtime.ids, now=now
         )
         build = partial(build_rows, chat, piece, conversation_id, speakers, moment=self._moment, ids=self._runtime.ids)

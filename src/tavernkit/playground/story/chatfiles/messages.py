@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -53,9 +53,10 @@ class NewMessage(Value, frozen=True, kw_only=True):
     metadata: dict[str, Json]
 
 
-class ExportedSwipe(Value, frozen=True, kw_only=True):
+class ExportedSwipe(NamedTuple):
     """A swipe as it is stored."""
 
+    message_id: UUID
     id: UUID
     text_id: UUID
     text: str

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -44,7 +44,7 @@ NOBODY = "Somebody"
 
 
 class SpeakerFinder:
-    """Finds the member who said something.
+    """Finds the member who said something in a chat of a file.
 
     What the user of a file says is the member's who brings the file in, unless another person in the space has that
     name. A speaker whom nobody knows becomes a member who has already left, so that the words keep an author; `new`
@@ -53,34 +53,6 @@ class SpeakerFinder:
 
     def __init__(
         self,
-        space: Space,
-        members: Sequence[tuple[SpaceMembership, Character | None]],
-        *,
-        home_id: UUID,
-        own: SpaceMembership | None,
-        user_name: str,
-        ids: Callable[[], UUID],
-        now: datetime,
-    ) -> None:
-        self.new: list[SpaceMembership] = []
-        self._space = space
-        self._home_id = home_id
-        self._ids = ids
-        self._now = now
-        humans = [member for member, _ in members if member.kind == "human"]
-        self._own = own or (humans[0] if humans else None)
-        self._user_names = {user_name, "", "unused"}
-        self._humans = {name: member for member in reversed(humans) for name in _names(member)}
-        self._characters = {
-            name: member
-            for member, character in reversed(members)
-            if member.kind == "character"
-            for name in (*_names(member), *_names_of_card(character))
-        }
-
-    @classmethod
-    def of_chat(
-        cls,
         chat: ChatFile,
         space: Space,
         members: Sequence[tuple[SpaceMembership, Character | None]],
@@ -89,10 +61,22 @@ class SpeakerFinder:
         ids: Callable[[], UUID],
         now: datetime,
         home_id: UUID | None = None,
-    ) -> Self:
-        """Those who speak in a chat of a file."""
-        user_name = "" if chat.header is None else chat.header.user_name
-        return cls(space, members, home_id=home_id or space.id, own=own, user_name=user_name, ids=ids, now=now)
+    ) -> None:
+        self.new: list[SpaceMembership] = []
+        self._space = space
+        self._home_id = home_id or space.id
+        self._ids = ids
+        self._now = now
+        humans = [member for member, _ in members if member.kind == "human"]
+        self._own = own or (humans[0] if humans else None)
+        self._user_names = {"" if chat.header is None else chat.header.user_name, "", "unused"}
+        self._humans = {name: member for member in reversed(humans) for name in _names(member)}
+        self._characters = {
+            name: member
+            for member, character in reversed(members)
+            if member.kind == "character"
+            for name in (*_names(member), *_names_of_card(character))
+        }
 
     def who_said(self, message: ChatMessage) -> SpaceMembership:
         """The author of a message."""
@@ -229,7 +213,6 @@ async def begin_conversation(
         settings={CHAT_FILE: kept_of(chat.file)},
         last_seq=count,
         messages_count=count,
-        last_event=0,
         created_at=now,
         updated_at=now,
     )

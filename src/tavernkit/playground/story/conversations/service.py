@@ -58,14 +58,8 @@ async def open_root(
     conversation = Conversation(
         id=runtime.ids(),
         space_id=space_id,
-        kind="root",
         title=title,
         visibility=visibility,
-        last_seq=0,
-        last_event=0,
-        messages_count=0,
-        settings={},
-        settings_version=0,
         created_at=now,
         updated_at=now,
     )

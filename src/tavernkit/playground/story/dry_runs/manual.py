@@ -153,7 +153,6 @@ async def run_pipelines(
             profile_version=followed[1].version,
             trigger=trigger,
             idempotency_key=key,
-            status="running",
             turn=max(await turns_before(session, conversation_id), 1),
             message_id=None if end is None else end[0].id,
             swipe_id=None if end is None else end[1].id,

@@ -208,11 +208,7 @@ def _row(runtime: Runtime, owner_id: UUID, name: str, data: dict[str, Json]) -> 
         id=runtime.ids(),
         owner_id=owner_id,
         name=name,
-        description="",
         data=data,
-        entries_count=0,
-        status="ready",
-        settings_version=0,
         created_at=now,
         updated_at=now,
     )

@@ -142,28 +142,26 @@ async def include_message(runtime: Runtime, viewer: Viewer, message_id: UUID) ->
 
 async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Delete it, softly: gone from pages, prompts, branches and the story's state until it is restored."""
-    async with runtime.database.write() as session:
-        message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
-        if message.visibility == "hidden":
-            return message
-        await before_hiding(session, runtime, conversation, message)
-        message.hidden_from, message.visibility = message.visibility, "hidden"
-        conversation.messages_count -= 1
-        await note_change(session, runtime, message, "message_hidden")
-        if (await active_swipe(session, message)).state_delta:
-            await path_changed(session, conversation.id, message.seq)
-        return message
+    return await _set_hidden(runtime, viewer, message_id, hidden=True)
 
 
 async def restore_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Bring a hidden message back to where and what it was."""
+    return await _set_hidden(runtime, viewer, message_id, hidden=False)
+
+
+async def _set_hidden(runtime: Runtime, viewer: Viewer, message_id: UUID, *, hidden: bool) -> Message:
     async with runtime.database.write() as session:
         message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
-        if message.visibility != "hidden":
+        if (message.visibility == "hidden") is hidden:
             return message
-        message.visibility, message.hidden_from = message.hidden_from or "normal", None
-        conversation.messages_count += 1
-        await note_change(session, runtime, message, "message_restored")
+        if hidden:
+            await before_hiding(session, runtime, conversation, message)
+            message.hidden_from, message.visibility = message.visibility, "hidden"
+        else:
+            message.visibility, message.hidden_from = message.hidden_from or "normal", None
+        conversation.messages_count += -1 if hidden else 1
+        await note_change(session, runtime, message, "message_hidden" if hidden else "message_restored")
         if (await active_swipe(session, message)).state_delta:
             await path_changed(session, conversation.id, message.seq)
         return message

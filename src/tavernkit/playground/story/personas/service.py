@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from anyio import to_thread
@@ -88,6 +89,8 @@ async def set_picture(
 
 MAX_BACKUP_BYTES = 16 * 1024 * 1024
 NAMELESS = "Persona"
+_PLACE = ("position", "depth", "role")
+"""Where the description stands in the prompt."""
 
 
 async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona:
@@ -96,19 +99,8 @@ async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> P
         await _check_picture(session, new.avatar_sha256)
         if new.is_default:
             await _no_default(session, viewer)
-        row = _row(
-            runtime,
-            viewer,
-            BackedUp(
-                name=titled(new.name, NAMELESS),
-                description=storable(new.description),
-                position=new.position,
-                depth=new.depth,
-                role=new.role,
-                is_default=new.is_default,
-            ),
-        )
-        row.avatar_sha256 = new.avatar_sha256
+        row = _row(runtime, viewer, **new.model_dump(exclude={"name", "description"}))
+        row.name, row.description = titled(new.name, NAMELESS), storable(new.description)
         session.add(row)
         return row
 
@@ -140,18 +132,8 @@ async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) 
     """A copy, with the same picture and the same books."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id)
-        copy = _row(
-            runtime,
-            viewer,
-            BackedUp(
-                name=f"{row.name[:190]} (copy)",
-                description=row.description,
-                position=row.position,
-                depth=row.depth,
-                role=row.role,
-            ),
-        )
-        copy.avatar_sha256 = row.avatar_sha256
+        copied = {name: getattr(row, name) for name in ("description", "avatar_sha256", *_PLACE)}
+        copy = _row(runtime, viewer, name=f"{row.name[:190]} (copy)", **copied)
         session.add(copy)
         await session.flush()
         for link in await session.scalars(select(LorebookLink).where(LorebookLink.persona_id == row.id)):
@@ -188,7 +170,8 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
         for one in backed_up:
             row = known.find(one)
             if row is None:
-                row = _row(runtime, viewer, one.with_(is_default=False))
+                placed = {name: getattr(one, name) for name in _PLACE}
+                row = _row(runtime, viewer, name=one.name, description=one.description, **placed)
                 rows.append(row)
                 session.add(row)
                 await session.flush()
@@ -231,9 +214,7 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
             BackedUp(
                 name=row.name,
                 description=row.description,
-                position=row.position,
-                depth=row.depth,
-                role=row.role,
+                **{name: getattr(row, name) for name in _PLACE},
                 # A book that is not here could not be linked, so the name in the backup still stands.
                 lorebook=books.get(row.id, "" if named[row.id] in here else named[row.id]),
                 is_default=row.is_default,
@@ -268,22 +249,9 @@ async def _no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | 
     )
 
 
-def _row(runtime: Runtime, viewer: Viewer, persona: BackedUp) -> Persona:
+def _row(runtime: Runtime, viewer: Viewer, **fields: Any) -> Persona:
     now = runtime.clock()
-    return Persona(
-        id=runtime.ids(),
-        owner_id=viewer.user_id,
-        name=persona.name,
-        description=persona.description,
-        position=persona.position,
-        depth=persona.depth,
-        role=persona.role,
-        is_default=persona.is_default,
-        file=_file(persona),
-        settings_version=0,
-        created_at=now,
-        updated_at=now,
-    )
+    return Persona(id=runtime.ids(), owner_id=viewer.user_id, created_at=now, updated_at=now, **fields)
 
 
 def _file(persona: BackedUp) -> dict[str, Json]:

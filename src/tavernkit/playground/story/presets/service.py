@@ -273,9 +273,7 @@ def _row(runtime: Runtime, owner_id: UUID | None, kind: str, name: str, data: di
         owner_id=owner_id,
         kind=kind,
         name=name,
-        description="",
         data=data,
-        settings_version=0,
         created_at=now,
         updated_at=now,
     )

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from sqlalchemy import Row, Text, delete, func, select, type_coerce
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -264,15 +265,7 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:
-    return {
-        "model": request.model,
-        "messages": list(request.messages),
-        "prompt": request.prompt,
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "stop": list(request.stop),
-        "options": dict(request.options),
-    }
+    return {name: value for name, value in msgspec.structs.asdict(request).items() if name != "attempts"}
 
 
 def _kept(text: str, texts: dict[str, str]) -> str:

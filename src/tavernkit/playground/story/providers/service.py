@@ -72,11 +72,8 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
         context_tokens=new.context_tokens,
         response_tokens=new.response_tokens,
         settings=presentable(new.settings),
-        is_default=False,
         streamable=new.streamable,
         timeouts=new.timeouts.unusual(kind),
-        settings_version=0,
-        disabled=False,
         created_at=runtime.clock(),
     )
     try:
