@@ -36,7 +36,8 @@ async def test_a_reply_ends_where_somebody_else_begins_to_speak(database_url: st
         prompt = await _asked(table)
         assert make_reply(prompt, "Ada: Mine.\nRobin: Not mine.").text == "Mine."
         assert make_reply(prompt, "Mine.\nBo: Not mine.").text == "Mine."
-        assert make_reply(prompt, "Bo: Not mine.").text == ""
+        with pytest.raises(ModelError, match="an empty reply"):
+            make_reply(prompt, "Bo: Not mine.")
         await table.columns(Space, table.space_id, relax_message_trim=True)
         relaxed = await _asked(table)
         assert make_reply(relaxed, "Mine.\nBo: Let it be.").text == "Mine.\nBo: Let it be."

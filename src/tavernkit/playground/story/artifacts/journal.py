@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar, cast
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import ArtifactWrite, Commit
@@ -272,34 +272,29 @@ async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int
     furthest = max((step.every_n_turns for step in steps), default=1)
     if furthest == 1:
         return {}
-    written = await session.execute(
+
+    def is_recent(of: type[ArtifactVersion | PipelineRun]) -> ColumnElement[bool]:
+        return and_(
+            of.message_id.is_(None) | is_of_active_swipe(of.swipe_id),
+            of.conversation_id == conversation_of(context.session),
+            of.turn.between(context.turn - furthest, context.turn - 1),
+        )
+
+    written = (
         select(ArtifactVersion.pipeline, ArtifactVersion.step, func.max(ArtifactVersion.turn))
         .outerjoin(Message, Message.id == ArtifactVersion.message_id)
-        .where(
-            ArtifactVersion.message_id.is_(None) | is_of_active_swipe(ArtifactVersion.swipe_id),
-            ArtifactVersion.conversation_id == conversation_of(context.session),
-            ArtifactVersion.turn < context.turn,
-            ArtifactVersion.turn >= context.turn - furthest,
-            ArtifactVersion.pipeline.is_not(None),
-        )
+        .where(is_recent(ArtifactVersion), ArtifactVersion.pipeline.is_not(None))
         .group_by(ArtifactVersion.pipeline, ArtifactVersion.step)
     )
-    done = {f"{pipeline}/{step}": turn for pipeline, step, turn in written}
-    rows = await session.execute(
+    ended = (
         select(PipelineStepRun.pipeline, PipelineStepRun.step, func.max(PipelineRun.turn))
         .join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
         .outerjoin(Message, Message.id == PipelineRun.message_id)
-        .where(
-            PipelineRun.message_id.is_(None) | is_of_active_swipe(PipelineRun.swipe_id),
-            PipelineRun.conversation_id == conversation_of(context.session),
-            PipelineRun.turn < context.turn,
-            PipelineRun.turn >= context.turn - furthest,
-            PipelineRun.report.is_not(None),
-            PipelineStepRun.status == "done",
-        )
+        .where(is_recent(PipelineRun), PipelineRun.report.is_not(None), PipelineStepRun.status == "done")
         .group_by(PipelineStepRun.pipeline, PipelineStepRun.step)
     )
-    for pipeline, step, turn in rows:
+    done: dict[str, int] = {}
+    for pipeline, step, turn in [*await session.execute(written), *await session.execute(ended)]:
         done[f"{pipeline}/{step}"] = max(turn, done.get(f"{pipeline}/{step}", 0))
     return done
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from contextlib import aclosing
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -29,10 +28,9 @@ from tavernkit.artifacts.pipelines import (
 )
 from tavernkit.artifacts.pipelines.planning import Planned, plan_hook
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Job, Message, Space, SpaceMembership
+from tavernkit.playground.base.database.models import Conversation, Job, Message, SpaceMembership
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
-from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, ThoughtDelta
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
@@ -55,9 +53,8 @@ from tavernkit.playground.story.pipelines.queries import profile_for, version_of
 from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
-from tavernkit.playground.story.prompting.cast import UnpromptableError
-from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.replies import count_usage, make_reply, usage_of
+from tavernkit.playground.story.prompting.inputs import PromptInputs, inputs_for, turn_of
+from tavernkit.playground.story.prompting.replies import HeardReply, count_usage, make_reply, usage_of
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.values import Value
 
@@ -115,20 +112,17 @@ async def read_dry_run_story(work: JobWork, profile: Profile) -> DryRunStory:
 async def _inputs(session: AsyncSession, work: JobWork, conversation_id: UUID) -> tuple[PromptInputs, str]:
     """What the prompt is built from, and who speaks."""
     payload = work.claim.payload
-    conversation = await session.get(Conversation, conversation_id)
-    speaker = await session.get(SpaceMembership, UUID(payload["speaker_id"]))
-    if conversation is None or speaker is None or speaker.status != "active":
-        raise UnpromptableError("The conversation is gone, or who was to speak has left it. Choose another one.")
     target_id = payload["target_id"]
-    turn = PromptTurn(
-        conversation=conversation,
-        space=await session.get_one(Space, conversation.space_id),
-        speaker=speaker,
+    turn = await turn_of(
+        session,
+        conversation_id,
+        UUID(payload["speaker_id"]),
         kind="user_turn" if target_id is None else "regenerate",
         target_id=None if target_id is None else UUID(target_id),
         seed=work.claim.job_id.int,
+        otherwise="The conversation is gone, or who was to speak has left it. Choose another one.",
     )
-    return await inputs_for(session, turn, work.runtime.clock()), speaker.cached_display_name
+    return await inputs_for(session, turn, work.runtime.clock()), turn.speaker.cached_display_name
 
 
 async def _last_reply(session: AsyncSession, conversation_id: UUID) -> str | None:
@@ -288,32 +282,14 @@ class _DryRun:
         return story.last_reply
 
     async def _ask(self, prompt: BuiltPrompt) -> str:
-        client = self._work.runtime.models.client_for(prompt.inputs.provider)
-        text, thoughts, finished = "", "", None
-
-        async def read() -> None:
-            nonlocal text, thoughts, finished
-            async with aclosing(client.stream(prompt.request)) as events:
-                async for event in events:
-                    match event:
-                        case TextDelta():
-                            text += event.text
-                        case ThoughtDelta():
-                            thoughts += event.thought
-                        case Finished():
-                            finished = event
-
+        heard = HeardReply()
         try:
-            await _unless_stopped(self._work, read())
+            hearing = heard.listen(self._work.runtime, prompt.inputs.provider, prompt.request)
+            await _unless_stopped(self._work, hearing)
         finally:
-            if text:
-                self._models.add(usage_of(prompt, text, finished))
-        reply = await asyncio.to_thread(make_reply, prompt, storable(text), storable(thoughts))
-        if not reply.text:
-            raise ModelError(
-                "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
-            )
-        return reply.text
+            if heard.text:
+                self._models.add(usage_of(prompt, heard.text, heard.finished))
+        return (await asyncio.to_thread(make_reply, prompt, heard.text, heard.thoughts)).text
 
     async def _view(self, _: RunContext) -> SessionArtifacts:
         return self._story.view

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
 from datetime import datetime
 from uuid import UUID
 
@@ -51,7 +50,7 @@ from tavernkit.playground.base.database.models import (
     Run,
     SpaceMembership,
 )
-from tavernkit.playground.base.llm.base import ChatRequest, Counts, Finished, ModelError, TextDelta
+from tavernkit.playground.base.llm.base import ChatRequest, Counts, Finished, ModelError
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -65,6 +64,7 @@ from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.cast import platform_for
 from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, TYPED, PromptInputs
 from tavernkit.playground.story.prompting.macros import expand_macros
+from tavernkit.playground.story.prompting.replies import HeardReply
 from tavernkit.playground.story.prompting.requests import step_request
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings
@@ -329,24 +329,18 @@ class StepModels:
             raise StepFailed(str(error), code=error.code) from error
 
     async def _answer(self, provider: Provider, question: ChatRequest, spent: Spent) -> ModelAnswer:
-        text, finished, was_refused = "", None, False
+        heard, was_refused = HeardReply(), False
         try:
-            async with aclosing(self._runtime.models.client_for(provider).stream(question)) as events:
-                async for event in events:
-                    match event:
-                        case TextDelta():
-                            text += event.text
-                        case Finished():
-                            finished = event
+            await heard.listen(self._runtime, provider, question)
         except ModelError:
             # Who says no before the first word has done nothing for it.
-            was_refused = not text
+            was_refused = not heard.text
             raise
         finally:
-            used = ModelUsage() if was_refused else _usage(question, text, finished)
+            used = ModelUsage() if was_refused else _usage(question, heard.text, heard.finished)
             spent(used)
         return ModelAnswer(
-            text=storable(receive_reply(text, _THOUGHTS).content),
+            text=storable(receive_reply(heard.text, _THOUGHTS).content),
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,
             cost=used.cost,

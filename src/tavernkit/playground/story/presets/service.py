@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -141,39 +142,25 @@ async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: New
     """Put a new prompt into a chat preset."""
     identifier = storable(new.identifier or "") or str(runtime.ids())
     prompt = PresetPrompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        new.settings_version,
-        lambda preset: prompt_manager.add_prompt(preset, prompt, position=new.position, enabled=new.enabled),
-    )
+    change = partial(prompt_manager.add_prompt, prompt=prompt, position=new.position, enabled=new.enabled)
+    return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 
 async def change_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> tuple[Preset, ChatPreset]:
     """Change a prompt of a chat preset, or switch it on or off."""
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        patch.settings_version,
-        lambda preset: prompt_manager.change_prompt(preset, identifier, patch.given(), enabled=patch.enabled),
-    )
+    fields, enabled = patch.given(), patch.enabled
+    change = partial(prompt_manager.change_prompt, identifier=identifier, fields=fields, enabled=enabled)
+    return await _edit(runtime, viewer, preset_id, patch.settings_version, change)
 
 
 async def remove_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
 ) -> tuple[Preset, ChatPreset]:
     """Take a prompt out of a chat preset."""
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        settings_version,
-        lambda preset: prompt_manager.remove_prompt(preset, identifier),
-    )
+    change = partial(prompt_manager.remove_prompt, identifier=identifier)
+    return await _edit(runtime, viewer, preset_id, settings_version, change)
 
 
 async def order_prompts(
@@ -181,13 +168,8 @@ async def order_prompts(
 ) -> tuple[Preset, ChatPreset]:
     """Put the prompts of a chat preset into an order, each switched on or off."""
     order = [(place.identifier, place.enabled) for place in new.order]
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        new.settings_version,
-        lambda preset: prompt_manager.order_prompts(preset, order),
-    )
+    change = partial(prompt_manager.order_prompts, order=order)
+    return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 
 async def _edit(

@@ -25,7 +25,7 @@ from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
 from tavernkit.playground.story.paths.messages import end_of_path, visible_message
 from tavernkit.playground.story.paths.state import State, state_at
 from tavernkit.playground.story.paths.variables import read_globals
-from tavernkit.playground.story.prompting.cast import PromptCast, load_cast
+from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.providers.queries import provider_for
 from tavernkit.playground.story.settings_schema.models import StorySettings
@@ -305,6 +305,27 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         replaces=target,
         limits=turn.limits,
         continued=target.content if generation_type == "continue" and target is not None else "",
+    )
+
+
+async def turn_of(
+    session: AsyncSession,
+    conversation_id: UUID,
+    speaker_id: UUID,
+    *,
+    kind: str,
+    seed: int,
+    otherwise: str,
+    target_id: UUID | None = None,
+) -> PromptTurn:
+    """A turn that no run asks for; UnpromptableError, which says `otherwise`, where who was to speak is gone."""
+    conversation = await session.get(models.Conversation, conversation_id)
+    speaker = await session.get(models.SpaceMembership, speaker_id)
+    if conversation is None or speaker is None or speaker.status != "active":
+        raise UnpromptableError(otherwise)
+    space = await session.get_one(models.Space, conversation.space_id)
+    return PromptTurn(
+        conversation=conversation, space=space, speaker=speaker, kind=kind, target_id=target_id, seed=seed
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import aclosing
 from typing import TypedDict
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Built, Reply, risuai, sillytavern
 from tavernkit.artifacts.pipelines import ModelUsage
-from tavernkit.playground.base.database.models import Conversation, Space, User
-from tavernkit.playground.base.llm.base import Finished
+from tavernkit.playground.base.database.models import Conversation, Provider, Space, User
+from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
+from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.paths.variables import GlobalChanges
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
@@ -71,11 +73,34 @@ async def count_usage(
         )
 
 
+class HeardReply:
+    """What a model has said so far; it is known also where the model is not heard to its end."""
+
+    def __init__(self) -> None:
+        self.text, self.thoughts = "", ""
+        self.finished: Finished | None = None
+
+    async def listen(self, runtime: Runtime, provider: Provider, request: ChatRequest) -> None:
+        """Ask the model, and hear it out."""
+        async with aclosing(runtime.models.client_for(provider).stream(request)) as events:
+            async for event in events:
+                self.take(event)
+
+    def take(self, event: ModelEvent) -> None:
+        """Hear the next piece; without NUL, which PostgreSQL's text cannot hold."""
+        match event:
+            case TextDelta():
+                self.text += event.text.replace("\x00", "")
+            case ThoughtDelta():
+                self.thoughts += event.thought.replace("\x00", "")
+            case Finished():
+                self.finished = event
+
+
 class StoredReply(Value, frozen=True, kw_only=True):
     """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state,
     `global_changes` in the variables of all stories.
 
-    `text` is empty when nothing is left of what the model sent.
     """
 
     text: str
@@ -97,11 +122,16 @@ class _Given(TypedDict):
 
 
 def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredReply:
-    """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself."""
+    """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself.
+
+    Raises ModelError when nothing is left of what the model sent.
+    """
     reply, inputs = _taken(prompt, text, thoughts), prompt.inputs
     text = storable(reply.text)
+    if not text.strip():
+        raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
     return StoredReply(
-        text=text if text.strip() else "",
+        text=text,
         reasoning=storable(reply.reasoning),
         state_delta=state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed),
         global_changes=global_changes(inputs.global_variables, reply.variables["global"]),

@@ -184,10 +184,6 @@ class Execution:
         self._is_shown = inputs.settings.llm.stream
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
-        if not reply.text:
-            raise ModelError(
-                "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
-            )
         return reply.text if await self._finish(prompt, reply, finished) else None
 
     async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None) -> bool:
