@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.base.database.models import Conversation, Message, Space, User
-from tavernkit.playground.base.llm.base import Finished
+from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook

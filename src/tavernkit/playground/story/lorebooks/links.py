@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Text, or_, select, type_coerce
@@ -30,7 +31,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
-from tavernkit.playground.story.lorebooks.queries import links_of, lorebook_of, newest_lorebooks
+from tavernkit.playground.story.lorebooks.queries import PLACES, links_of, lorebook_of, newest_lorebooks
 from tavernkit.values import Json
 
 
@@ -103,26 +104,24 @@ async def link_book(
     runtime: Runtime, session: AsyncSession, lorebook_id: UUID, name: str, places: Sequence[dict[str, UUID | None]]
 ) -> int:
     """Use a book at these places, behind the books that are there; one where a book of this name is used is left."""
-    now = runtime.clock()
     links: list[LorebookLink] = []
     for place in places:
         there = await links_of(session, **place)
         if all(used != name for _, used in there):
-            position = max((link.position for link, _ in there), default=-1) + 1
-            links.append(
-                LorebookLink(
-                    id=runtime.ids(),
-                    lorebook_id=lorebook_id,
-                    enabled=True,
-                    position=position,
-                    created_at=now,
-                    **place,
-                )
-            )
+            links.append(_link_behind(runtime, lorebook_id, there, **place))
     session.add_all(links)
     await session.flush()
-    await append_link_events(session, links, now)
+    await append_link_events(session, links, runtime.clock())
     return len(links)
+
+
+def _link_behind(
+    runtime: Runtime, lorebook_id: UUID, there: Sequence[tuple[LorebookLink, str]], **columns: Any
+) -> LorebookLink:
+    position = max((link.position for link, _ in there), default=-1) + 1
+    return LorebookLink(
+        id=runtime.ids(), lorebook_id=lorebook_id, position=position, created_at=runtime.clock(), **columns
+    )
 
 
 async def places_that_name(session: AsyncSession, owner_id: UUID, name: str) -> list[dict[str, UUID | None]]:
@@ -161,7 +160,6 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> li
 
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
-    now = runtime.clock()
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
         place = new.as_columns()
@@ -170,17 +168,10 @@ async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tup
         for link, name in there:
             if link.lorebook_id == book.id:
                 return link, name
-        link = LorebookLink(
-            id=runtime.ids(),
-            lorebook_id=book.id,
-            enabled=new.enabled,
-            position=max((link.position for link, _ in there), default=-1) + 1,
-            created_at=now,
-            **place,
-        )
+        link = _link_behind(runtime, book.id, there, enabled=new.enabled, **place)
         session.add(link)
         await session.flush()
-        await append_link_events(session, [link], now)
+        await append_link_events(session, [link], runtime.clock())
         return link, book.name
 
 
@@ -256,9 +247,4 @@ async def _check_character(session: AsyncSession, viewer: Viewer, character_id: 
 
 
 def _place_of(link: LorebookLink) -> dict[str, UUID | None]:
-    return {
-        "space_id": link.space_id,
-        "conversation_id": link.conversation_id,
-        "character_id": link.character_id,
-        "persona_id": link.persona_id,
-    }
+    return {column: getattr(link, column) for column in PLACES}

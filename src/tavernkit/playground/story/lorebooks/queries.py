@@ -27,12 +27,8 @@ from tavernkit.playground.base.refused import existing
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value
 
-PLACES = {
-    "space_id": LorebookLink.space_id,
-    "conversation_id": LorebookLink.conversation_id,
-    "character_id": LorebookLink.character_id,
-    "persona_id": LorebookLink.persona_id,
-}
+PLACES = ("space_id", "conversation_id", "character_id", "persona_id")
+"""The columns of which one says where a book is used."""
 
 
 async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False) -> Lorebook:
@@ -98,11 +94,13 @@ async def last_place(session: AsyncSession, lorebook_id: UUID) -> tuple[int, int
 
 async def links_of(session: AsyncSession, **place: UUID | None) -> list[tuple[LorebookLink, str]]:
     """The books in use at a place, in their order, with their names."""
-    query = select(LorebookLink, Lorebook.name).join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
-    for column, value in place.items():
-        if value is not None:
-            query = query.where(PLACES[column] == value)
-    rows = await session.execute(query.order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id))
+    named = {column: value for column, value in place.items() if value is not None}
+    rows = await session.execute(
+        select(LorebookLink, Lorebook.name)
+        .filter_by(**named)
+        .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+        .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
+    )
     return [(link, name) for link, name in rows]
 
 

@@ -210,18 +210,20 @@ async def read_messages(
 async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> ShownMessage:
     """One message; hidden ones are not there."""
     async with runtime.database.read() as session:
-        found = await message_for(session, message_id, viewer, Access.READ)
-        if found[0].visibility == "hidden":
-            raise not_found("message")
+        await _check_readable(session, viewer, message_id)
         return await shown_message(session, message_id)
+
+
+async def _check_readable(session: AsyncSession, viewer: Viewer, message_id: UUID) -> None:
+    message, _, _ = await message_for(session, message_id, viewer, Access.READ)
+    if message.visibility == "hidden":
+        raise not_found("message")
 
 
 async def read_swipes(runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int) -> SwipeWindow:
     """The swipes of a message that is not hidden, behind a position."""
     async with runtime.database.read() as session:
-        found = await message_for(session, message_id, viewer, Access.READ)
-        if found[0].visibility == "hidden":
-            raise not_found("message")
+        await _check_readable(session, viewer, message_id)
         swipes = await swipes_of(session, message_id, after=after, limit=limit + 1)
         return SwipeWindow(swipes[:limit], swipes[limit - 1].position if len(swipes) > limit else None)
 

@@ -98,21 +98,12 @@ class PipelineRunOut(BaseModel):
             status, message, finished_at = "aborted", error["message"], job.finished_at
         return cls.model_validate(
             {
-                "id": run.id,
-                "conversation_id": run.conversation_id,
-                "run_id": run.run_id,
+                **{name: getattr(run, name) for name in cls.model_fields if hasattr(run, name)},
                 "job_id": run.id if run.run_id is None else None,
-                "profile_id": run.profile_id,
-                "profile_version": run.profile_version,
-                "trigger": run.trigger,
                 "status": status,
                 "failed_type": report.get("failed_type"),
                 "message": message,
-                "turn": run.turn,
-                "message_id": run.message_id,
-                "swipe_id": run.swipe_id,
                 "steps": [StepRunOut.of(step) for step in report.get("steps", ())],
-                "created_at": run.created_at,
                 "finished_at": finished_at,
             }
         )
