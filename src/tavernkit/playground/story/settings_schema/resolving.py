@@ -85,6 +85,7 @@ def _settings() -> Iterator[Setting]:
     for group_name, group in GROUPS.items():
         for name, field in group.model_fields.items():
             leaf = next(item for item in field.metadata if isinstance(item, Leaf))
+            leaf = leaf.completed(name, field.annotation, group.look)
             wanted: Any = Annotated[(field.annotation, *field.metadata)]
             yield Setting(
                 group=group_name,
