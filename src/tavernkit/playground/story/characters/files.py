@@ -78,9 +78,9 @@ def read_picture(data: bytes) -> Picture:
                 image.load()
                 png = _shown_chunks(data) if image.format == "PNG" else None
                 upright = image if png else _upright(image)
-                thumbnail = _thumbnail(upright)
+                thumbnail = _saved(upright, THUMBNAIL_SIZE, "WEBP", quality=82)
                 if png is None or len(png) > MAX_BLOB_BYTES:
-                    png = _encoded(upright)
+                    png = _saved(upright, LARGEST_SIZE, "PNG")
         except _DAMAGE as error:
             raise PictureError(f"The picture cannot be read: {_reason(error)}") from None
     return Picture(png=NewBlob.of(png), thumbnail=NewBlob.of(thumbnail))
@@ -117,27 +117,13 @@ def _shown_chunks(data: bytes) -> bytes | None:
     return b"".join([PNG_SIGNATURE, *kept])
 
 
-def _thumbnail(image: Image.Image) -> bytes:
-    small = _in_colour(image)
-    small.thumbnail(THUMBNAIL_SIZE)
-    return _saved(small, "WEBP", quality=82)
-
-
-def _encoded(image: Image.Image) -> bytes:
-    large = _in_colour(image)
-    large.thumbnail(LARGEST_SIZE)
-    return _saved(large, "PNG")
-
-
-def _in_colour(image: Image.Image) -> Image.Image:
-    """A copy in a mode that every format here can hold."""
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
-
-
-def _saved(image: Image.Image, format: str, **options: int) -> bytes:
+def _saved(image: Image.Image, size: tuple[int, int], format: str, **options: int) -> bytes:
+    """A copy of at most this size, in a mode that every format here can hold."""
+    copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    copy.thumbnail(size)
     # Made from the pixels alone, so that no metadata comes along.
-    bare = Image.new(image.mode, image.size)
-    bare.paste(image)
+    bare = Image.new(copy.mode, copy.size)
+    bare.paste(copy)
     buffer = io.BytesIO()
     bare.save(buffer, format, **options)
     return buffer.getvalue()

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 
 from tavernkit import characters
-from tavernkit.characters import AssetReference, CharacterCard
+from tavernkit.characters import CharacterCard
 from tavernkit.characters.ingest.charx import embedded_path, main_icon
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -230,14 +230,11 @@ async def _drop_icon(session: AsyncSession, runtime: Runtime, row: Character) ->
     if not unused:
         return []
     await session.execute(delete(CharacterAsset).where(CharacterAsset.id.in_([id for id, _ in unused])))
-    await revise(session, runtime, row, _without(card, references, icon), "picture", runtime.clock())
-    return [sha256 for _, sha256 in unused]
-
-
-def _without(card: CharacterCard, references: tuple[AssetReference, ...], icon: AssetReference) -> CharacterCard:
     default = icon.with_(uri="ccdefault:")
     kept = tuple(default if reference is icon else reference for reference in references)
-    return card.with_(character=card.character.with_(assets=kept))
+    edited = card.with_(character=card.character.with_(assets=kept))
+    await revise(session, runtime, row, edited, "picture", runtime.clock())
+    return [sha256 for _, sha256 in unused]
 
 
 async def _empty(session: AsyncSession, row: Character) -> None:

@@ -238,12 +238,7 @@ async def card_book(session: AsyncSession, character_id: UUID | None, cache: Boo
     if character is None or character.status == "deleted":
         return None
     key = (character.id, character.version, character.updated_at)
-    return cache.get(key, lambda: _book_of_card(character))
-
-
-def _book_of_card(character: Character) -> Book | None:
-    card = characters.read_card(character.data)[0].character
-    return card.character_book
+    return cache.get(key, lambda: characters.read_card(character.data)[0].character.character_book)
 
 
 def _key(lorebook: Lorebook) -> Key:

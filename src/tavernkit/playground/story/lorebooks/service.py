@@ -243,8 +243,9 @@ async def update_entry(
             raise stale("entry", EntryOut.of(row).model_dump(mode="json"))
         form = {**row.data, **presentable(data), "uid": row.data.get("uid", row.uid)}
         entry = _understood(form, changed=data)
-        _change(row, form, entry)
-        row.updated_at = runtime.clock()
+        row.data, row.revision, row.updated_at = form, row.revision + 1, runtime.clock()
+        for column, value in entry_columns(entry).items():
+            setattr(row, column, value)
         _count_change(runtime, book)
         return row
 
@@ -357,12 +358,6 @@ def _added_entry(
         updated_at=runtime.clock(),
         **entry_columns(entry),
     )
-
-
-def _change(row: LorebookEntry, form: dict[str, Json], entry: Entry) -> None:
-    columns = entry_columns(entry)
-    row.data, row.revision = form, row.revision + 1
-    row.comment, row.enabled, row.constant = columns["comment"], columns["enabled"], columns["constant"]
 
 
 def _count_change(runtime: Runtime, book: Lorebook, *, entries: int = 0) -> None:

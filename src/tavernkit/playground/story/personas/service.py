@@ -177,7 +177,8 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
                 await session.flush()
                 if one.lorebook in books:
                     session.add(_link(runtime, books[one.lorebook], row))
-            row.file = row.file or _file(one)
+            if one.avatar and not row.file:
+                row.file = {"avatar": one.avatar, "entry": dict(one.entry)}
             if one.is_default and default is None:
                 row.is_default = True
             elif one.is_default and default is not row and default is not None:
@@ -252,10 +253,6 @@ async def _no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | 
 def _row(runtime: Runtime, viewer: Viewer, **fields: Any) -> Persona:
     now = runtime.clock()
     return Persona(id=runtime.ids(), owner_id=viewer.user_id, created_at=now, updated_at=now, **fields)
-
-
-def _file(persona: BackedUp) -> dict[str, Json]:
-    return {"avatar": persona.avatar, "entry": dict(persona.entry)} if persona.avatar else {}
 
 
 def _link(

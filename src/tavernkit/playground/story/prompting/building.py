@@ -28,7 +28,6 @@ from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.story.prompting.requests import model_request
-from tavernkit.playground.story.settings_schema.models import WorldInfoGroup
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
@@ -125,10 +124,11 @@ _STRATEGIES = {
 
 def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
     """Everything about the chat beside the character, the person, the history and the preset."""
-    cast, books, prompt = inputs.cast, inputs.books, inputs.settings.prompt
+    cast, books = inputs.cast, inputs.books
+    prompt, world_info = inputs.settings.prompt, inputs.settings.world_info
     return Story(
         settings=chosen.settings,
-        world_info=_world_info(inputs.settings.world_info),
+        world_info=LibraryWorldInfo(**dict(world_info) | {"strategy": _STRATEGIES[world_info.strategy]}),
         persona=cast.persona,
         note=AuthorsNote(**dict(inputs.settings.authors_note)),
         group=cast.group,
@@ -137,7 +137,11 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         chat_books=books.chat,
         persona_books=books.persona,
         timed=timers_in(inputs.state),
-        regex_scripts=_scripts(inputs, chosen) if prompt.regex_scripts else RegexScripts(),
+        regex_scripts=RegexScripts(
+            preset=embedded_scripts(chosen.preset.extensions), scoped=embedded_scripts(cast.character.extensions)
+        )
+        if prompt.regex_scripts
+        else RegexScripts(),
         scenario=prompt.scenario_override or "",
         examples=prompt.examples_override or "",
         system_prompt=prompt.system_prompt_override or "",
@@ -145,16 +149,6 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         chat_id=str(inputs.chat_id),
         zone=inputs.now.tzinfo or UTC,
     )
-
-
-def _scripts(inputs: PromptInputs, chosen: ChosenPreset) -> RegexScripts:
-    return RegexScripts(
-        preset=embedded_scripts(chosen.preset.extensions), scoped=embedded_scripts(inputs.cast.character.extensions)
-    )
-
-
-def _world_info(settings: WorldInfoGroup) -> LibraryWorldInfo:
-    return LibraryWorldInfo(**dict(settings) | {"strategy": _STRATEGIES[settings.strategy]})
 
 
 def build_on_sillytavern(

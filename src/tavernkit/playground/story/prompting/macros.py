@@ -101,11 +101,8 @@ def greetings_of(
         expanded = expand_macros(
             text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
         )
-        return _greeting(expanded, variables)
+        changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
+        delta = changed_delta(None, set=changes, unset=())
+        return ExpandedGreeting(text=storable(expanded).strip(), state_delta=delta)
 
     return tuple(greeting for greeting in map(expand, written) if greeting.text)
-
-
-def _greeting(expanded: str, variables: Variables) -> ExpandedGreeting:
-    changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
-    return ExpandedGreeting(text=storable(expanded).strip(), state_delta=changed_delta(None, set=changes, unset=()))

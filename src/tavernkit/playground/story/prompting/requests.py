@@ -24,12 +24,13 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
     """
     provider, kind = inputs.provider, kind_of(inputs.provider)
     wanted = {**(_known(plan.llm_options) if has_samplers else {}), **_explicit(inputs)}
+    most = (_read(plan.llm_options).optional_integer("max_tokens"), inputs.limits.max_tokens)
     written = presentable(plan.to_messages(kind.dialect, model=provider.model, **_unchosen(kind, plan)))
     return ChatRequest(
         model=provider.model,
         messages=tuple(item for item in written if isinstance(item, dict)) if isinstance(written, list) else (),
         prompt=written if isinstance(written, str | dict) else None,
-        max_tokens=_max_tokens(inputs, plan),
+        max_tokens=min((tokens for tokens in most if tokens is not None), default=None),
         temperature=_read(wanted).optional_number("temperature"),
         stop=kind.stops(dict.fromkeys(_stops(inputs, plan))),
         options={**kind.sampling(wanted), **provider.settings},
@@ -90,11 +91,6 @@ def _explicit(inputs: PromptInputs) -> dict[str, Json]:
         del llm["seed"]
     effort = _EFFORTS.get(inputs.settings.reasoning.effort)
     return llm if effort is None else {**llm, "reasoning_effort": effort}
-
-
-def _max_tokens(inputs: PromptInputs, plan: Plan) -> int | None:
-    given = (_read(plan.llm_options).optional_integer("max_tokens"), inputs.limits.max_tokens)
-    return min((tokens for tokens in given if tokens is not None), default=None)
 
 
 def _stops(inputs: PromptInputs, plan: Plan) -> Iterator[str]:

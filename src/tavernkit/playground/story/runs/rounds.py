@@ -203,7 +203,8 @@ async def go_on(
         member = members.get(slot.membership_id)
         if member is not None and can_speak(member, conversation.id):
             round.current_position, round.scheduling_state = slot.position, "ai_generating"
-            delay = _delay(await rules_of(session, conversation), by) if delay_ms is None else delay_ms
+            if delay_ms is None:
+                delay_ms = (await rules_of(session, conversation)).auto_mode_delay_ms if by == "automation" else 0
             await plan_run(
                 session,
                 runtime,
@@ -213,7 +214,7 @@ async def go_on(
                 reason=str(slot.reason.get("cause", "round")),
                 round=round,
                 position=slot.position,
-                delay_ms=delay,
+                delay_ms=delay_ms,
             )
             return
         slot.status, slot.skip_reason, slot.finished_at = "skipped", "not_schedulable", runtime.clock()
@@ -385,7 +386,3 @@ def _kind(member: SpaceMembership, by: Beginning) -> RunKind:
     if member.kind == "human":
         return "copilot"
     return "auto_mode" if by == "automation" else "user_turn"
-
-
-def _delay(rules: SpaceGroup, by: Beginning) -> int:
-    return rules.auto_mode_delay_ms if by == "automation" else 0

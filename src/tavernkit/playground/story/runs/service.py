@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, exists, func, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
@@ -163,8 +163,8 @@ async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUI
 async def checkpoint_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
     """Write down what has been generated so far, and the first time the prompt too."""
     async with runtime.database.write() as session:
-        written = await session.execute(_ours(claim).values(text=text).returning(Run.id))
-        if prompt is not None and written.one_or_none() is not None:
+        written = await session.scalar(update(Run).where(*_ours(claim)).values(text=text).returning(Run.id))
+        if prompt is not None and written is not None:
             await keep_prompt(session, claim.run_id, prompt, runtime.clock())
 
 
@@ -389,17 +389,14 @@ def _lease_end(runtime: Runtime, now: datetime) -> datetime:
     return now + timedelta(seconds=runtime.settings.lease_seconds)
 
 
-def _ours(claim: Claim) -> Any:
-    return update(Run).where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
+def _ours(claim: Claim) -> tuple[ColumnElement[bool], ...]:
+    return Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running"
 
 
 async def _owned(session: AsyncSession, claim: Claim) -> Run | None:
     """The run as it is now, or None when it is not ours any more; its conversation is locked already."""
     return await session.scalar(
-        select(Run)
-        .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
-        .with_for_update()
-        .execution_options(populate_existing=True)
+        select(Run).where(*_ours(claim)).with_for_update().execution_options(populate_existing=True)
     )
 
 

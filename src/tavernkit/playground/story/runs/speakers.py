@@ -116,7 +116,10 @@ async def choose_speakers(
         ChosenSpeakers(
             member_id=UUID(avatar),
             cause=reason.cause,
-            reason={**_known(msgspec.to_builtins(reason)), "sentence": sentence},
+            reason={
+                **{name: value for name, value in msgspec.to_builtins(reason).items() if value is not None},
+                "sentence": sentence,
+            },
         )
         for avatar, reason, sentence in zip(
             activation.speakers, activation.reasons, activation.explain(group), strict=True
@@ -173,7 +176,3 @@ async def _turns(
         for seq, role, author, name, content in rows
     ]
     return turns[::-1]
-
-
-def _known(reason: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in reason.items() if value is not None}

@@ -268,7 +268,8 @@ def read_patch(patch: JsonObject, layer: Layer) -> Changes:
         if group not in GROUPS:
             raise _refused(group, "there is no such group of settings")
         if content is None:
-            changes.update(dict.fromkeys(_paths(group, layer)))
+            own = (setting for setting in SETTINGS.values() if setting.group == group)
+            changes.update({setting.path: None for setting in own if layer in setting.leaf.layers})
             continue
         if not isinstance(content, dict):
             raise _refused(group, "a group of settings is an object")
@@ -316,10 +317,6 @@ def _put(document: dict[str, Json], setting: Setting, value: Any) -> None:
         document[setting.group] = group
     else:
         document.pop(setting.group, None)
-
-
-def _paths(group: str, layer: Layer) -> list[str]:
-    return [path for path, setting in SETTINGS.items() if setting.group == group and layer in setting.leaf.layers]
 
 
 def _cleaned(value: Json) -> Json:
