@@ -12,7 +12,7 @@ from tavernkit.playground.story.characters.importing import IMPORT_KIND, import_
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND, carry_out_dry_run
 from tavernkit.playground.story.dry_runs.manual import PIPELINES_KIND, carry_out_pipelines
-from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, write_candidates
+from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.story.spaces.service import finish_removing_space
 from tavernkit.playground.story.sweeping import sweep
 

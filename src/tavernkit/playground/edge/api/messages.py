@@ -30,7 +30,7 @@ from tavernkit.playground.story.messages.service import (
     send_message,
 )
 from tavernkit.playground.story.paths.documents import MessageOut
-from tavernkit.playground.story.paths.messages import shown_message
+from tavernkit.playground.story.paths.state import shown_message
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 
 Content = Annotated[str, Field(description=f"The text, at most {MAX_MESSAGE_CHARACTERS:,} characters.")]

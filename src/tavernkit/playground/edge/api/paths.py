@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.paths.messages import read_state
+from tavernkit.playground.story.paths.state import read_state
 from tavernkit.playground.story.paths.variables import (
     MAX_NAME_CHARACTERS,
     delete_global,

@@ -22,9 +22,8 @@ from tavernkit.playground.edge.api.schemas.runs import (
 )
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.documents import MessageOut
-from tavernkit.playground.story.paths.messages import shown_message
-from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.replies.candidates import ask_candidates
+from tavernkit.playground.story.paths.state import shown_message
+from tavernkit.playground.story.replies.actions import ask_candidates, discard_text, keep_text, request_stop, retry
 from tavernkit.playground.story.runs.documents import RunOut, TurnsOut
 from tavernkit.playground.story.runs.queries import Turns, list_runs, read_run, read_turns
 from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate, regenerate

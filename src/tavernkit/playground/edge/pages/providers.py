@@ -29,8 +29,7 @@ from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, wants
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.providers import service
 from tavernkit.playground.story.providers.documents import PatchProvider
-from tavernkit.playground.story.providers.queries import provider_to_manage
-from tavernkit.playground.story.providers.usual import USUAL, usual_server
+from tavernkit.playground.story.providers.queries import USUAL, provider_to_manage, usual_server
 
 router = APIRouter()
 

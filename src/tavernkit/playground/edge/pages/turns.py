@@ -26,7 +26,7 @@ from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answe
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.service import PreviewKind
-from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
+from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
 from tavernkit.playground.story.runs.requests import force_talk
 from tavernkit.playground.story.runs.round_control import (
     MAX_ROUNDS,

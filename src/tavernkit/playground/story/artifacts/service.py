@@ -29,7 +29,7 @@ from tavernkit.playground.story.artifacts.store import (
     read_at_one_moment,
     version_of,
 )
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 
 
 class RankedVersion(NamedTuple):

@@ -30,7 +30,7 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.artifacts.path import copy_artifacts
-from tavernkit.playground.story.paths.messages import visible_message
+from tavernkit.playground.story.paths.state import visible_message
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:

@@ -45,7 +45,7 @@ from tavernkit.playground.story.dry_runs.report import (
     shortened,
     step_reports,
 )
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.checking import checked_content, profile_of
 from tavernkit.playground.story.pipelines.choosing import tag_owners
 from tavernkit.playground.story.pipelines.execution import PipelineStart, StepModels, run_context

@@ -51,7 +51,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.artifacts.journal import DatabaseJournal, abandon_pipeline_run
 from tavernkit.playground.story.artifacts.path import reader_again, turns_before
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
 from tavernkit.playground.story.pipelines.execution import (

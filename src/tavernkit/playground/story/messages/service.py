@@ -20,15 +20,15 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, message_for, require_in_use
-from tavernkit.playground.story.paths.messages import (
+from tavernkit.playground.story.paths.state import (
     ShownMessage,
     active_swipe,
     messages_after,
     messages_before,
+    path_changed,
     shown_message,
     swipes_of,
 )
-from tavernkit.playground.story.paths.state import path_changed
 from tavernkit.playground.story.paths.writing import (
     add_message,
     add_text,

@@ -20,8 +20,16 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import conversation_to_change
-from tavernkit.playground.story.paths.messages import end_of_path, read_state
-from tavernkit.playground.story.paths.state import State, changed_delta, fold, path_changed, set_beginning, state_at
+from tavernkit.playground.story.paths.state import (
+    State,
+    changed_delta,
+    end_of_path,
+    fold,
+    path_changed,
+    read_state,
+    set_beginning,
+    state_at,
+)
 from tavernkit.values import Json, Value
 
 

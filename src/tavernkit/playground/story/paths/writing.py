@@ -18,8 +18,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import Access, message_for, require_in_use
 from tavernkit.playground.story.paths.documents import MessageOut
-from tavernkit.playground.story.paths.messages import shown_message
-from tavernkit.playground.story.paths.state import message_added
+from tavernkit.playground.story.paths.state import message_added, shown_message
 
 MAX_MESSAGE_CHARACTERS = 100_000
 

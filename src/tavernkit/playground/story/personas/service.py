@@ -1,8 +1,12 @@
-"""What a person does with personas."""
+"""What a person does with personas.
+
+SillyTavern's backup of them has names and descriptions under the file names of their pictures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -21,10 +25,111 @@ from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.files import PictureError, read_picture
 from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
-from tavernkit.playground.story.personas.backup import BackedUp, read_backup, write_backup
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
-from tavernkit.reading import ImportReport, Note
-from tavernkit.values import Json
+from tavernkit.reading import ImportReport, LooseObject, Note, ReportBuilder, parse_json
+from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.values import Json, JsonObject, Value
+
+_POSITIONS: Mapping[int, str] = {place: place.name.lower() for place in PersonaPosition}
+# Once a place of its own behind the character; SillyTavern itself now takes it for the one in the prompt.
+_AFTER_CHARACTER = 1
+_ROLES = ("system", "user", "assistant")
+_UNSAFE = re.compile(r"[^\w-]+")
+_MAX_PERSONAS = 5_000
+_MAX_DEPTH = 10_000
+
+
+class BackedUp(Value, frozen=True, kw_only=True):
+    """A persona in a backup; `lorebook` is the name of its book.
+
+    `avatar` is the file name of its picture, and `entry` everything that the backup has under it, also what has no
+    place here, such as the title and the connections.
+    """
+
+    name: str
+    description: str = ""
+    position: str = "in_prompt"
+    depth: int = 2
+    role: str = "system"
+    lorebook: str = ""
+    is_default: bool = False
+    avatar: str = ""
+    entry: JsonObject = {}
+
+
+def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
+    """Read a backup, or a whole `settings.json`. Raises ParseError when it is neither."""
+    report = ReportBuilder()
+    document = parse_json(data, what="The backup of personas")
+    if isinstance(document, dict) and isinstance(document.get("power_user"), dict):
+        document = document["power_user"]
+    source = LooseObject(document if isinstance(document, dict) else {}, report)
+    names, described = source.object("personas"), source.nested("persona_descriptions")
+    default = source.optional_text("default_persona")
+    if len(names) > _MAX_PERSONAS:
+        report.ignored("personas", f"{len(names):,} personas; only the first {_MAX_PERSONAS:,} were read")
+    if default is not None and default not in names:
+        report.ignored("default_persona", f"there is no persona {default[:100]!r} in the file")
+    personas = [
+        _read(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
+        for avatar, name in list(names.items())[:_MAX_PERSONAS]
+    ]
+    return personas, report.build("personas")
+
+
+def write_backup(personas: list[BackedUp]) -> dict[str, Json]:
+    """The backup that SillyTavern restores.
+
+    A persona that came from a backup keeps its file name there; another one gets one made of its place and name.
+    """
+    names: dict[str, Json] = {}
+    descriptions: dict[str, Json] = {}
+    default: str | None = None
+    kept = {persona.avatar for persona in personas}
+    for number, persona in enumerate(personas, start=1):
+        avatar = persona.avatar
+        if not avatar or avatar in names:
+            made = f"{number}-{_UNSAFE.sub('', persona.name)[:50]}.png"
+            avatar = f"_{made}" if made in kept else made
+        names[avatar] = persona.name
+        descriptions[avatar] = _entry(persona)
+        default = avatar if persona.is_default else default
+    return {"personas": names, "persona_descriptions": descriptions, "default_persona": default}
+
+
+def _entry(persona: BackedUp) -> dict[str, Json]:
+    """What a backup says about a persona: as it was read, with what has changed since."""
+    now: dict[str, Json] = {
+        "description": persona.description,
+        "position": int(PersonaPosition[persona.position.upper()]),
+        "depth": persona.depth,
+        "role": _ROLES.index(persona.role),
+        "lorebook": persona.lorebook,
+    }
+    if not persona.entry:
+        return now
+    before = _read(persona.name, LooseObject(persona.entry, ReportBuilder()))
+    changed = {key: value for key, value in now.items() if getattr(persona, key) != getattr(before, key)}
+    return {**persona.entry, **changed}
+
+
+def _read(name: Json, source: LooseObject) -> BackedUp:
+    position = source.integer("position")
+    if position not in _POSITIONS and position != _AFTER_CHARACTER:
+        source.report.ignored(source.at("position"), f"{position} is no place for a persona; it stands in the prompt")
+    role = source.integer("role")
+    persona = BackedUp(
+        name=titled(name if isinstance(name, str) else "", "Persona"),
+        description=storable(source.text("description")),
+        position=_POSITIONS.get(position, "in_prompt"),
+        depth=min(max(source.integer("depth", default=2), 0), _MAX_DEPTH),
+        role=_ROLES[role] if 0 <= role < len(_ROLES) else "system",
+        lorebook=titled(source.text("lorebook"), ""),
+        entry=source.source,
+    )
+    for key in source.rest():
+        source.report.add(source.at(key), "exact", "kept for the export; not used here")
+    return persona
 
 
 async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:

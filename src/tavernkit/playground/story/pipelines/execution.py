@@ -60,12 +60,11 @@ from tavernkit.playground.story.artifacts.path import read_view, reader_before, 
 from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_free_tags
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import build_prompt, step_request
 from tavernkit.playground.story.prompting.cast import platform_for
 from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, TYPED, PromptInputs
 from tavernkit.playground.story.prompting.macros import expand_macros
 from tavernkit.playground.story.prompting.replies import HeardReply
-from tavernkit.playground.story.prompting.requests import step_request
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings
 from tavernkit.prompt.tokens import default_estimator

@@ -1,12 +1,14 @@
-"""What a person does with presets.
+"""What a person does with presets, and with the prompts of a chat preset.
 
-One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed.
+One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed. As in
+SillyTavern, the order of prompts that counts is the one for all characters, and without one the default order. A prompt
+that is not in it is kept, but not sent.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,10 +20,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting
-from tavernkit.playground.base.refused import Refused, not_found, stale
+from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.presets import prompt_manager
 from tavernkit.playground.story.presets.documents import (
     NewPreset,
     NewPrompt,
@@ -43,8 +44,103 @@ from tavernkit.playground.story.presets.queries import (
     read_file,
 )
 from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset
+from tavernkit.sillytavern.chat_completion.entries import prompt_order
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptOrder, PromptToggle, write_preset
 from tavernkit.values import Json, JsonObject
+
+EVERY_CHARACTER = 100001
+MAX_PROMPTS = 1000
+
+
+def listed_prompts(preset: ChatPreset) -> list[tuple[PresetPrompt, bool | None]]:
+    """The prompts that are in the order, in it, each with whether it is sent; then the others, with None."""
+    prompts = {prompt.identifier: prompt for prompt in preset.prompts}
+    ordered = [
+        (prompts[toggle.identifier], toggle.enabled) for toggle in prompt_order(preset) if toggle.identifier in prompts
+    ]
+    placed = {prompt.identifier for prompt, _ in ordered}
+    return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
+
+
+def with_prompt(preset: ChatPreset, prompt: PresetPrompt, *, position: int | None, enabled: bool) -> ChatPreset:
+    """Put a new prompt into the order, at the end unless a place is named."""
+    if _find(preset, prompt.identifier) is not None:
+        raise Refused(
+            code="taken", sentence=f"There is a prompt with the identifier {prompt.identifier!r}. Choose another one."
+        )
+    if len(preset.prompts) >= MAX_PROMPTS:
+        raise Refused(code="conflict", sentence=f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
+    order = list(prompt_order(preset))
+    order.insert(
+        len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
+    )
+    return _with_order(preset.with_(prompts=(*preset.prompts, prompt)), order)
+
+
+def with_changed_prompt(
+    preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None
+) -> ChatPreset:
+    """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
+    found = existing(_find(preset, identifier), "prompt")
+    if found.marker and "content" in fields:
+        raise Refused(
+            code="invalid",
+            sentence="This prompt is a marker: what stands there is filled in, and has no text to write.",
+        )
+    if fields:
+        changed = found.with_(**fields)
+        preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
+    if enabled is None:
+        return preset
+    order = list(prompt_order(preset))
+    if all(toggle.identifier != identifier for toggle in order):
+        order.append(PromptToggle(identifier=identifier))
+    toggled = [toggle.with_(enabled=enabled) if toggle.identifier == identifier else toggle for toggle in order]
+    return _with_order(preset, toggled)
+
+
+def without_prompt(preset: ChatPreset, identifier: str) -> ChatPreset:
+    """Take a prompt out of the order, and out of the preset if it is not one of SillyTavern's own."""
+    found = existing(_find(preset, identifier), "prompt")
+    order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
+    if not (found.system_prompt or found.marker):
+        preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
+    return _with_order(preset, order)
+
+
+def with_ordered_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> ChatPreset:
+    """The new order, with who is sent; prompts that are not named leave it."""
+    named = [identifier for identifier, _ in order]
+    known = {prompt.identifier for prompt in preset.prompts}
+    if len(set(named)) != len(named) or not known.issuperset(named):
+        raise Refused(code="invalid", sentence="The order names a prompt twice, or one that the preset does not have.")
+    before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
+    return _with_order(
+        preset,
+        [
+            before.get(identifier, PromptToggle(identifier=identifier)).with_(enabled=enabled)
+            for identifier, enabled in order
+        ],
+    )
+
+
+def _find(preset: ChatPreset, identifier: str) -> PresetPrompt | None:
+    return next((prompt for prompt in preset.prompts if prompt.identifier == identifier), None)
+
+
+def _with_order(preset: ChatPreset, toggles: Sequence[PromptToggle]) -> ChatPreset:
+    order = tuple(toggles)
+    if not any(map(_is_for_all, preset.prompt_order)):
+        new = PromptOrder(character_id=EVERY_CHARACTER, order=order)
+        return preset.with_(prompt_order=(*preset.prompt_order, new))
+    return preset.with_(
+        prompt_order=tuple(known.with_(order=order) if _is_for_all(known) else known for known in preset.prompt_order)
+    )
+
+
+def _is_for_all(order: PromptOrder) -> bool:
+    return str(order.character_id) == str(EVERY_CHARACTER)
+
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 NAMELESS = "Preset"
@@ -142,7 +238,7 @@ async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: New
     """Put a new prompt into a chat preset."""
     identifier = storable(new.identifier or "") or str(runtime.ids())
     prompt = PresetPrompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
-    change = partial(prompt_manager.add_prompt, prompt=prompt, position=new.position, enabled=new.enabled)
+    change = partial(with_prompt, prompt=prompt, position=new.position, enabled=new.enabled)
     return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 
@@ -151,7 +247,7 @@ async def change_prompt(
 ) -> tuple[Preset, ChatPreset]:
     """Change a prompt of a chat preset, or switch it on or off."""
     fields, enabled = patch.given(), patch.enabled
-    change = partial(prompt_manager.change_prompt, identifier=identifier, fields=fields, enabled=enabled)
+    change = partial(with_changed_prompt, identifier=identifier, fields=fields, enabled=enabled)
     return await _edit(runtime, viewer, preset_id, patch.settings_version, change)
 
 
@@ -159,7 +255,7 @@ async def remove_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
 ) -> tuple[Preset, ChatPreset]:
     """Take a prompt out of a chat preset."""
-    change = partial(prompt_manager.remove_prompt, identifier=identifier)
+    change = partial(without_prompt, identifier=identifier)
     return await _edit(runtime, viewer, preset_id, settings_version, change)
 
 
@@ -168,7 +264,7 @@ async def order_prompts(
 ) -> tuple[Preset, ChatPreset]:
     """Put the prompts of a chat preset into an order, each switched on or off."""
     order = [(place.identifier, place.enabled) for place in new.order]
-    change = partial(prompt_manager.order_prompts, order=order)
+    change = partial(with_ordered_prompts, order=order)
     return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 

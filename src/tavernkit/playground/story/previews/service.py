@@ -25,7 +25,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, conversation_for
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for

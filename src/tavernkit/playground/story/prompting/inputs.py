@@ -22,8 +22,7 @@ from tavernkit.playground.base.accounts.time_zones import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
-from tavernkit.playground.story.paths.messages import end_of_path, visible_message
-from tavernkit.playground.story.paths.state import State, state_at
+from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets

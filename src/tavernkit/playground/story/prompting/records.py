@@ -26,8 +26,7 @@ from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
-from tavernkit.playground.story.prompting.building import BuiltPrompt
-from tavernkit.playground.story.prompting.requests import model_request
+from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
 from tavernkit.prompt.plan import fingerprint
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport

@@ -24,8 +24,7 @@ from tavernkit.playground.story.access.access import (
     conversation_to_change,
 )
 from tavernkit.playground.story.conversations.forking import ForkKind, add_fork
-from tavernkit.playground.story.paths.messages import end_of_path, visible_message
-from tavernkit.playground.story.paths.state import path_changed
+from tavernkit.playground.story.paths.state import end_of_path, path_changed, visible_message
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
 from tavernkit.playground.story.runs.queries import active_run, queued_run
 from tavernkit.playground.story.runs.rounds import end_round, rules_of, start_round

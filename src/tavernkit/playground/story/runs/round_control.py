@@ -23,7 +23,7 @@ from tavernkit.playground.story.access.access import (
     lock_conversation,
     lock_space_of,
 )
-from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.runs.documents import TurnsOut
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, settle_undecided
 from tavernkit.playground.story.runs.queries import Turns, active_round, active_run, shown_turns

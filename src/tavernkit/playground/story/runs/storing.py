@@ -14,8 +14,7 @@ from tavernkit.artifacts.pipelines import Wording
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.paths.messages import visible_message
-from tavernkit.playground.story.paths.state import changed_delta, changes_in, path_changed
+from tavernkit.playground.story.paths.state import changed_delta, changes_in, path_changed, visible_message
 from tavernkit.playground.story.paths.writing import add_message, add_text, note_change
 from tavernkit.playground.story.prompting.inputs import WORDINGS
 from tavernkit.playground.story.runs.planner import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
