@@ -36,7 +36,7 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a defect
     changed them since they were read; `retry_after` says in how many seconds it is worth asking again.
     """
 
-    def __init__(self, *, code: str, sentence: str, current: Json = None, retry_after: int | None = None) -> None:
+    def __init__(self, code: str, sentence: str, *, current: Json = None, retry_after: int | None = None) -> None:
         super().__init__(sentence)
         self.code, self.sentence, self.current, self.retry_after = code, sentence, current, retry_after
 

@@ -176,8 +176,7 @@ async def restore_version(
         wanted = existing(await version_at(session, conversation_id, tag, version), "version")
         if wanted.content_type != artifact.content_type:
             raise Refused(
-                code="conflict",
-                sentence=f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now.",
+                "conflict", f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now."
             )
         end = await end_of_path(session, conversation_id)
         store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))

@@ -276,7 +276,7 @@ async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID,
     try:
         data = await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=storable(str(error))) from None
+        raise Refused("invalid", storable(str(error))) from None
     return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 

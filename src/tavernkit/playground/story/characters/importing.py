@@ -81,7 +81,7 @@ async def import_file(
     try:
         prepared = await asyncio.to_thread(prepare, file)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=storable(str(error))) from None
+        raise Refused("invalid", storable(str(error))) from None
     async with runtime.database.write() as session:
         target = None
         if character_id is not None:
@@ -500,8 +500,7 @@ async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, positi
         added = await find_character(session, added_id, viewer, to_change=True)
         is_used = select(SpaceMembership.id).where(SpaceMembership.character_id == added_id).limit(1)
         if added.version > 1 or await session.scalar(is_used) is not None:
-            sentence = f"{added.name} was edited or is in a story, so it stays a character of its own."
-            raise Refused(code="conflict", sentence=sentence)
+            raise Refused("conflict", f"{added.name} was edited or is in a story, so it stays a character of its own.")
         file.outcome = outcome_of(await add_as_version(session, runtime, row, added))
         if job.result:
             counts = {"imported": job.result["imported"] - 1, "updated": job.result["updated"] + 1}

@@ -84,7 +84,7 @@ def may_change(row: Character, viewer: Viewer) -> bool:
 def check_changeable(row: Character, viewer: Viewer) -> None:
     """Refuse those who may see this character but not change it."""
     if not may_change(row, viewer):
-        raise Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
+        raise Refused("forbidden", "This character is everybody's. Make a copy, and change that.")
 
 
 async def characters_page(

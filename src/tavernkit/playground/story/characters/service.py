@@ -74,7 +74,7 @@ async def edit_character(
 ) -> Character:
     """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
     if "name" in fields and not storable(fields["name"]).strip():
-        raise Refused(code="blank", sentence="A character needs a name.")
+        raise Refused("blank", "A character needs a name.")
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
         card = stored_card(row)
@@ -82,7 +82,7 @@ async def edit_character(
             edited = card.with_(character=card.character.with_(**_read_fields(fields)))
             unchanged = characters.write_card(edited) == row.data
         except TavernKitError as error:
-            raise Refused(code="invalid", sentence=storable(str(error))) from None
+            raise Refused("invalid", storable(str(error))) from None
         if not unchanged:
             await revise(session, runtime, row, edited, "edited", runtime.clock())
         return row
@@ -140,7 +140,7 @@ async def set_avatar(
     try:
         read = await asyncio.to_thread(read_picture, picture)
     except PictureError as error:
-        raise Refused(code="invalid", sentence=storable(str(error))) from None
+        raise Refused("invalid", storable(str(error))) from None
     now = runtime.clock()
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
@@ -308,8 +308,7 @@ async def save_form(runtime: Runtime, viewer: Viewer, row: Character, typed: Car
         edit = CardEdit(version=version, **changed)
     except ValidationError as error:
         fields = sorted({str(problem["loc"][0]).replace("_", " ") for problem in error.errors()})
-        sentence = f"This is more than a card can hold: {', '.join(fields)}. Shorten it."
-        raise Refused(code="too_long", sentence=sentence) from None
+        raise Refused("too_long", f"This is more than a card can hold: {', '.join(fields)}. Shorten it.") from None
     return await edit_character(runtime, viewer, row.id, version=version, fields=edit.fields())
 
 

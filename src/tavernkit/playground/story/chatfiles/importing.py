@@ -99,12 +99,12 @@ async def import_chats(
     try:
         files, report = await asyncio.to_thread(source.read, data)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     total = sum(len(chat.messages) for chat in files)
     if total > MAX_MESSAGES or len(files) > MAX_CHATS:
         raise Refused(
-            code="too_long",
-            sentence=f"The file has {total:,} messages in {len(files):,} chats; at most {MAX_MESSAGES:,} messages and "
+            "too_long",
+            f"The file has {total:,} messages in {len(files):,} chats; at most {MAX_MESSAGES:,} messages and "
             f"{MAX_CHATS:,} chats can be taken in at once.",
         )
     if total > MAX_AT_ONCE:

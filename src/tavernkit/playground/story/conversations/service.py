@@ -287,7 +287,7 @@ async def create_conversation(
             raise _owners_choice()
         roots = await _count_roots(session, space_id)
         if roots >= MAX_ROOTS:
-            raise Refused(code="conflict", sentence=f"A space holds at most {MAX_ROOTS:,} conversations.")
+            raise Refused("conflict", f"A space holds at most {MAX_ROOTS:,} conversations.")
         conversation = await open_root(
             session, runtime, space_id, title=titled(title, f"Conversation {roots + 1}"), visibility=visibility
         )
@@ -322,7 +322,7 @@ async def change_conversation(
         if title is not None:
             title = titled(title, "")
             if not title:
-                raise Refused(code="blank", sentence="A conversation needs a title.")
+                raise Refused("blank", "A conversation needs a title.")
         current = ConversationOut.model_validate(conversation).model_dump(mode="json")
         advance(conversation, settings_version, what="conversation", current=current)
         if title is not None:
@@ -354,7 +354,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
         if not may_restore(access):
-            raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
+            raise Refused("forbidden", "You may look at this, but not change it.")
         if access.space.status == "archived":
             access.space.status, access.space.updated_at = "active", now
             access.space.settings_version += 1
@@ -383,9 +383,7 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
             .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
         )
         if not others:
-            raise Refused(
-                code="conflict", sentence="A space keeps at least one conversation. Delete the space instead."
-            )
+            raise Refused("conflict", "A space keeps at least one conversation. Delete the space instead.")
         announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
@@ -401,6 +399,4 @@ async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
 
 
 def _owners_choice() -> Refused:
-    return Refused(
-        code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
-    )
+    return Refused("forbidden", "Only the owner of the space decides that a conversation is private or public.")

@@ -169,7 +169,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         )
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
-            raise Refused(code="conflict", sentence=sentence)
+            raise Refused("conflict", sentence)
         speaker, target = await _dry_run_turn(session, conversation, access)
         return await enqueue_job(
             session,

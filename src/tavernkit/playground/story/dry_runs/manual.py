@@ -133,7 +133,7 @@ async def run_pipelines(
         speaker = await speaker_at_hand(session, conversation, access, None, "normal")
         followed = await followed_profile(session, conversation_id, speaker.character_id)
         if followed is None:
-            raise Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
+            raise Refused("conflict", "No pipelines are followed here. Choose a profile first.")
         profile = profile_of(followed[0], followed[1].content)
         chosen = _chosen(profile, trigger, pipelines)
         await reserve_profile(session, runtime.ids, conversation_id, profile)
@@ -187,8 +187,7 @@ async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:
         .limit(1)
     )
     if at_work is not None:
-        sentence = "Pipelines are at work here already. Wait for them, or stop them first."
-        raise Refused(code="generation_locked", sentence=sentence)
+        raise Refused("generation_locked", "Pipelines are at work here already. Wait for them, or stop them first.")
 
 
 def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str]:
@@ -198,11 +197,11 @@ def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -
         unable = sorted(set(wanted) - able)
         if unable:
             sentence = f"The profile has no pipeline {unable[0]!r} that is enabled and has the trigger {trigger}."
-            raise Refused(code="invalid", sentence=sentence)
+            raise Refused("invalid", sentence)
         return frozenset(wanted)
     if not able:
         sentence = f"No pipeline of {profile.name} has the trigger {trigger}. Give it to those that run by themselves."
-        raise Refused(code="conflict", sentence=sentence)
+        raise Refused("conflict", sentence)
     return frozenset(able)
 
 

@@ -66,7 +66,7 @@ async def import_lorebook(
     try:
         book, report = await to_thread.run_sync(read_book, file)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     async with runtime.database.read() as session:
         places = await places_that_name(session, viewer.user_id, titled(book.name or name, NAMELESS))
     async with runtime.database.write() as session:
@@ -284,9 +284,7 @@ async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, i
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
         rows = {row.id: row for row in await all_entries(session, book.id, ids)}
         if len(rows) != len(ids):
-            raise Refused(
-                code="invalid", sentence="The order names an entry twice, or one that is not in this book any more."
-            )
+            raise Refused("invalid", "The order names an entry twice, or one that is not in this book any more.")
         places = sorted(row.position for row in rows.values())
         moved: list[dict[str, Any]] = [
             {"id": id, "position": place, "data": {**rows[id].data, "displayIndex": place}}
@@ -325,7 +323,7 @@ async def toggle_entries(
 
 def _check_room(book: Lorebook) -> None:
     if book.entries_count >= MAX_ENTRIES:
-        raise Refused(code="conflict", sentence=f"The book has {MAX_ENTRIES:,} entries; no more fit into one book.")
+        raise Refused("conflict", f"The book has {MAX_ENTRIES:,} entries; no more fit into one book.")
 
 
 def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> Entry:
@@ -333,15 +331,14 @@ def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> 
     size = len(json.dumps(form))
     if size > MAX_ENTRY_CHARACTERS:
         raise Refused(
-            code="too_long",
-            sentence=f"The entry is {size:,} characters long; at most {MAX_ENTRY_CHARACTERS:,} fit into one.",
+            "too_long", f"The entry is {size:,} characters long; at most {MAX_ENTRY_CHARACTERS:,} fit into one."
         )
     entry, report = decode_entry(form)
     before = () if changed is None else decode_entry({k: v for k, v in form.items() if k not in changed})[1].ignored
     wrong = [note for note in report.ignored if note not in before]
     if wrong:
         field = wrong[0].path.rpartition("].")[2]
-        raise Refused(code="invalid", sentence=f"The field {field} of the entry makes no sense: {wrong[0].message}.")
+        raise Refused("invalid", f"The field {field} of the entry makes no sense: {wrong[0].message}.")
     return entry
 
 

@@ -90,9 +90,7 @@ def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> Sp
     require_in_use(conversation)
     author = speaking_member(member)
     if has_copilot(author, conversation.id):
-        raise Refused(
-            code="copilot_blocked", sentence="The copilot is writing for you. Switch it off to write yourself."
-        )
+        raise Refused("copilot_blocked", "The copilot is writing for you. Switch it off to write yourself.")
     return author
 
 
@@ -127,7 +125,7 @@ async def _say(
 
 
 def _taken() -> Refused:
-    return Refused(code="taken", sentence="Another message has this id. Send it again under a new one.")
+    return Refused("taken", "Another message has this id. Send it again under a new one.")
 
 
 async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
@@ -197,7 +195,7 @@ async def read_messages(
 ) -> MessageWindow:
     """The newest visible messages below `before`, or the oldest above `after`."""
     if before is not None and after is not None:
-        raise Refused(code="invalid", sentence="Ask for what is before a message or after one, not for both.")
+        raise Refused("invalid", "Ask for what is before a message or after one, not for both.")
     async with runtime.database.read() as session:
         await conversation_for(session, conversation_id, viewer, Access.READ)
         if after is not None:
@@ -294,9 +292,7 @@ async def add_swipe(
                     raise _swipe_taken()
                 return known
             if message.swipes_count >= MAX_SWIPES:
-                raise Refused(
-                    code="conflict", sentence=f"A message has at most {MAX_SWIPES:,} swipes. Remove one of them first."
-                )
+                raise Refused("conflict", f"A message has at most {MAX_SWIPES:,} swipes. Remove one of them first.")
             swipe = MessageSwipe(
                 id=swipe_id,
                 message_id=message.id,
@@ -328,9 +324,7 @@ async def delete_swipe(
             raise not_found("swipe")
         await refuse_stale(session, message, revision)
         if message.swipes_count == 1:
-            raise Refused(
-                code="conflict", sentence="This is the only version of the message. Delete the message instead."
-            )
+            raise Refused("conflict", "This is the only version of the message. Delete the message instead.")
         neighbour = await _swipe_at(session, message, swipe.position + (1 if swipe.position == 0 else -1))
         message.swipes_count -= 1
         if swipe.id == message.active_swipe_id and neighbour is not None:
@@ -384,4 +378,4 @@ async def _swipe_at(session: AsyncSession, message: Message, position: int) -> M
 
 
 def _swipe_taken() -> Refused:
-    return Refused(code="taken", sentence="Another swipe has this id. Add it again under a new one.")
+    return Refused("taken", "Another swipe has this id. Add it again under a new one.")

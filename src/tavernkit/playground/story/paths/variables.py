@@ -108,9 +108,7 @@ def _variables(state: State) -> dict[str, Json]:
 def check_room(known: Mapping[str, Json], name: str) -> None:
     """Refuse one more variable where there are as many as there may be."""
     if name not in known and len(known) >= MAX_VARIABLES:
-        raise Refused(
-            code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
-        )
+        raise Refused("conflict", f"There are {MAX_VARIABLES:,} variables already. Remove one of them first.")
 
 
 def check_variable(name: str, value: Json) -> None:
@@ -120,14 +118,13 @@ def check_variable(name: str, value: Json) -> None:
         (name + text).encode()
     except (ValueError, RecursionError):
         raise Refused(
-            code="invalid", sentence="A variable holds text, whole numbers and fractions, lists and objects of these."
+            "invalid", "A variable holds text, whole numbers and fractions, lists and objects of these."
         ) from None
     if not name or len(name) > MAX_NAME_CHARACTERS or "\x00" in name:
-        raise Refused(code="invalid", sentence=f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
+        raise Refused("invalid", f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
     if len(text) > MAX_VALUE_CHARACTERS:
         raise Refused(
-            code="too_long",
-            sentence=f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable.",
+            "too_long", f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable."
         )
 
 

@@ -27,11 +27,10 @@ def clean_text(content: str) -> str:
     """The text without the space around it and without what no database can hold; a blank one is refused."""
     text = storable(content).strip()
     if not text:
-        raise Refused(code="blank", sentence="There is nothing to send yet.")
+        raise Refused("blank", "There is nothing to send yet.")
     if len(text) > MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            code="too_long",
-            sentence=f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message.",
+            "too_long", f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message."
         )
     return text
 
@@ -108,8 +107,8 @@ async def changeable_message(
     require_in_use(conversation)
     if message.visibility == "hidden" and not hidden:
         raise Refused(
-            code="conflict",
-            sentence="This message was deleted in the meantime. Bring it back to change it.",
+            "conflict",
+            "This message was deleted in the meantime. Bring it back to change it.",
             current=await _current(session, message_id),
         )
     return message, conversation

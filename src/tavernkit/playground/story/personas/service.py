@@ -178,7 +178,7 @@ async def set_picture(
     try:
         picture = None if data is None else (await to_thread.run_sync(read_picture, data)).thumbnail
     except PictureError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         current = PersonaOut.of(row).model_dump(mode="json")
@@ -262,9 +262,9 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     if not backed_up:
-        raise Refused(code="invalid", sentence="There are no personas in this file: it has nothing under 'personas'.")
+        raise Refused("invalid", "There are no personas in this file: it has nothing under 'personas'.")
     async with runtime.database.write() as session:
         await _lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
@@ -337,7 +337,7 @@ async def _check_picture(session: AsyncSession, sha256: str | None) -> None:
         return
     media_type: str | None = await session.scalar(select(Blob.media_type).where(Blob.sha256 == sha256))
     if media_type is None or not media_type.startswith("image/"):
-        raise Refused(code="invalid", sentence="There is no such picture here. Store it first, then name it.")
+        raise Refused("invalid", "There is no such picture here. Store it first, then name it.")
 
 
 async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:

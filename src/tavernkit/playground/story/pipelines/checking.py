@@ -41,7 +41,7 @@ def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
         return read_profile(_source(profile, content))
     except InvalidProfileError as error:
         sentence = f"“{shown_name(profile.name)}” cannot be used as it was saved. Open it and mend it. {error}"
-        raise Refused(code="conflict", sentence=sentence) from None
+        raise Refused("conflict", sentence) from None
 
 
 def readable_part(profile: PipelineProfile, content: JsonObject) -> Profile:
@@ -62,13 +62,11 @@ def _source(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
 def _checked(content: JsonObject) -> dict[str, Json]:
     stored: dict[str, Json] = presentable({key: value for key, value in content.items() if key not in _OF_THE_ROW})
     if len(json.dumps(stored)) > MAX_CONTENT_CHARACTERS:
-        raise Refused(
-            code="too_long", sentence=f"A profile has at most {MAX_CONTENT_CHARACTERS:,} characters. Divide it."
-        )
+        raise Refused("too_long", f"A profile has at most {MAX_CONTENT_CHARACTERS:,} characters. Divide it.")
     try:
         read_profile({**stored, "id": "profile"})
     except InvalidProfileError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     return stored
 
 

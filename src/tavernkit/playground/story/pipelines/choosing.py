@@ -104,7 +104,7 @@ async def require_free_tags(session: AsyncSession, row: PipelineProfile, profile
         f"It was not saved: {where} follows this profile, and art.{rival.tag} belongs to the pipeline {rival.owner!r} "
         f"there; {makers[rival.tag]!r} cannot write it. Give the artifact another tag."
     )
-    raise Refused(code="conflict", sentence=sentence)
+    raise Refused("conflict", sentence)
 
 
 async def _former_makers(session: AsyncSession, profile_id: UUID) -> frozenset[tuple[str, str]]:
@@ -204,7 +204,7 @@ async def reserve_profile(
     try:
         await _take(session, ids, conversation_id, profile, but_foreign=False)
     except ArtifactPolicyError as error:
-        raise Refused(code="conflict", sentence=str(error)) from None
+        raise Refused("conflict", str(error)) from None
 
 
 async def reserve_free_tags(
@@ -264,7 +264,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
     if character is None or character.owner_id not in (None, viewer.user_id):
         raise not_found("character")
     if character.owner_id is None and changing and not viewer.is_administrator:
-        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+        raise Refused("forbidden", "This character is everybody's; only administrators change it.")
 
 
 def place_columns(viewer: Viewer, place: ProfilePlace) -> dict[str, UUID]:

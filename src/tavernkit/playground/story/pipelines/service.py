@@ -132,19 +132,19 @@ async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> 
         places = await choices_count(session, profile.id)
         if places:
             where = "at one place" if places == 1 else f"at {places} places"
-            raise Refused(code="conflict", sentence=f"The profile is followed {where}. Choose another one there first.")
+            raise Refused("conflict", f"The profile is followed {where}. Choose another one there first.")
         await session.execute(delete(PipelineProfile).where(PipelineProfile.id == profile.id))
 
 
 async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile:
     profile = await profile_for(session, viewer, profile_id, lock=True)
     if profile.owner_id is None and not viewer.is_administrator:
-        raise Refused(code="forbidden", sentence="This profile is everybody's; only administrators change it.")
+        raise Refused("forbidden", "This profile is everybody's; only administrators change it.")
     return profile
 
 
 def _taken(name: str) -> Refused:
-    return Refused(code="taken", sentence=f"There is a profile with the name “{name}”. Choose another name.")
+    return Refused("taken", f"There is a profile with the name “{name}”. Choose another name.")
 
 
 MAX_FILE_BYTES = 8 * MAX_CONTENT_CHARACTERS
@@ -165,11 +165,11 @@ async def import_profile(
     try:
         source: Json = await to_thread.run_sync(lambda: parse_json(file, what="The file", max_bytes=MAX_FILE_BYTES))
     except ParseError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     if not isinstance(source, dict):
-        raise Refused(code="invalid", sentence=f"A profile is an object, and the file holds {kind_of(source)}.")
+        raise Refused("invalid", f"A profile is an object, and the file holds {kind_of(source)}.")
     if "pipelines" not in source:
-        raise Refused(code="invalid", sentence="There are no pipelines in the file. It is no profile.")
+        raise Refused("invalid", "There are no pipelines in the file. It is no profile.")
     content = await checked_content(source)
     title, description = source.get("name"), source.get("description")
     profile = await _add_copy(
@@ -288,12 +288,12 @@ async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExamp
     """The profile that the example is added to, under its lock, if it is still what is followed at the place."""
     choice = await _in_force(session, viewer, new)
     if choice is None or choice.profile_id is None:
-        raise Refused(code="conflict", sentence="Nothing is followed there. Switch the example on instead.")
+        raise Refused("conflict", "Nothing is followed there. Switch the example on instead.")
     try:
         profile = await profile_for(session, viewer, choice.profile_id, lock=True)
     except Refused:
         sentence = "Another profile is followed there now, and it is somebody else's. Look again."
-        raise Refused(code="conflict", sentence=sentence) from None
+        raise Refused("conflict", sentence) from None
     if (profile.id, profile.settings_version) != (new.profile_id, new.settings_version):
         current = ProfileOut.with_content(profile, await version_of(session, profile))
         raise stale("profile that is followed there", current.model_dump(mode="json"))
@@ -308,8 +308,7 @@ async def _in_force(session: AsyncSession, viewer: Viewer, place: ProfilePlace) 
         decisions = (await read_profile_choices(session, conversation, space)).decisions()
         if len(decisions) > 1:
             raise Refused(
-                code="conflict",
-                sentence="What is followed there depends on who speaks. Choose one profile for the chat first.",
+                "conflict", "What is followed there depends on who speaks. Choose one profile for the chat first."
             )
         return decisions[0][1]
     here = await choice_at(session, place_columns(viewer, place))
@@ -331,10 +330,10 @@ async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, 
             sentence = f"“{example.name}” is part of “{shown_name(profile.name)}” already."
         else:
             sentence = f"{names}: both have a pipeline with the id “{pipeline.id}”. Rename the one in your profile."
-        raise Refused(code="conflict", sentence=sentence)
+        raise Refused("conflict", sentence)
     collisions = tag_collisions((*profile.claims(), *example.claims()))
     if collisions:
-        raise Refused(code="conflict", sentence=" ".join([f"{names}:", *map(str, collisions)]))
+        raise Refused("conflict", " ".join([f"{names}:", *map(str, collisions)]))
     return await checked_content({**content, "pipelines": [*_pipelines(content), *_pipelines(source)]})
 
 

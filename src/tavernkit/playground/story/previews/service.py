@@ -191,11 +191,11 @@ async def preview_prompt(
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
-            raise Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
+            raise Refused("forbidden", "Only members of the space see what is sent to a model.")
         speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
-            raise Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
+            raise Refused("invalid", "People are spoken for with `impersonate`, and only people are.")
         turn = PromptTurn(
             conversation=conversation,
             space=access.space,
@@ -236,23 +236,23 @@ async def speaker_at_hand(
     if kind == "continue":
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
-            raise Refused(code="conflict", sentence="There is no reply at the end that could go on.")
+            raise Refused("conflict", "There is no reply at the end that could go on.")
         last = end[0]
     members = {member.id: member for member in await active_members(session, conversation.space_id)}
     if speaker_id is not None:
         if speaker_id not in members:
-            raise Refused(code="invalid", sentence="That member is not in this space.")
+            raise Refused("invalid", "That member is not in this space.")
         return members[speaker_id]
     if kind == "impersonate":
         if access.member is None:
-            raise Refused(code="invalid", sentence="You are not in this space. Say who is spoken for.")
+            raise Refused("invalid", "You are not in this space. Say who is spoken for.")
         return access.member
     next_id = await _next(session, conversation, access) if last is None else last.membership_id
     if next_id in members and (kind is None or members[next_id].kind == "character"):
         return members[next_id]
     characters = [member for member in members.values() if member.kind == "character"]
     if not characters:
-        raise Refused(code="conflict", sentence="There is no character who could speak. Add one to the space.")
+        raise Refused("conflict", "There is no character who could speak. Add one to the space.")
     return next((member for member in characters if member.participation == "active"), characters[0])
 
 
@@ -269,4 +269,4 @@ async def _next(session: AsyncSession, conversation: Conversation, access: Space
 
 
 def _impossible(error: TavernKitError) -> Refused:
-    return Refused(code="conflict", sentence=str(error))
+    return Refused("conflict", str(error))

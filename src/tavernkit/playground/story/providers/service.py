@@ -116,7 +116,7 @@ async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id, lock=True)
         if kind_of(row).is_built_in:
-            raise Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
+            raise Refused("conflict", "The embedded model comes along. Disable it instead.")
         if row.is_default:
             raise _is_default()
         await session.execute(delete(Provider).where(Provider.id == row.id))
@@ -127,7 +127,7 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id)
         if kind_of(row).is_built_in and not runtime.models.has_embedded:
-            raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
+            raise Refused("conflict", "The built-in model is not installed. Choose another model.")
         await use_as_default(session, row)
         return row
 
@@ -136,13 +136,12 @@ def _check(row: Provider, patch: PatchProvider, address: str) -> None:
     """Refuse a change that would not work, or give the key away."""
     given, kind = patch.model_fields_set, kind_of(row)
     if given & (FIELDS - kind.fields):
-        raise Refused(code="invalid", sentence=kind.missing_field)
+        raise Refused("invalid", kind.missing_field)
     if patch.disabled and row.is_default:
         raise _is_default()
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
         # Whoever got hold of an administrator's session could have the key sent to themselves.
-        sentence = "The address is on another server. Give the key for it along, or null for none."
-        raise Refused(code="invalid", sentence=sentence)
+        raise Refused("invalid", "The address is on another server. Give the key for it along, or null for none.")
     _check_size(patch.settings or {})
 
 
@@ -165,16 +164,15 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
 
 def _check_size(settings: JsonObject) -> None:
     if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
-        sentence = f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
-        raise Refused(code="too_long", sentence=sentence)
+        raise Refused("too_long", f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit.")
 
 
 def _taken(name: str) -> Refused:
-    return Refused(code="taken", sentence=f"There is a provider with the name “{name}”. Choose another name.")
+    return Refused("taken", f"There is a provider with the name “{name}”. Choose another name.")
 
 
 def _is_default() -> Refused:
-    return Refused(code="conflict", sentence="This is the default provider. Choose another default first.")
+    return Refused("conflict", "This is the default provider. Choose another default first.")
 
 
 SECONDS = 20.0

@@ -84,7 +84,7 @@ async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message:
         run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         require_in_use(conversation)
         if run.dismissed or run.status not in _OVER or not run.text.strip():
-            raise Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
+            raise Refused("nothing_to_keep", "There is no interrupted text to keep any more.")
         run.dismissed = True
         message = await store_reply(
             session,
@@ -117,7 +117,7 @@ async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
         await lock_space_of_run(session, run_id)
         run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if run.status not in _OVER:
-            raise Refused(code="conflict", sentence="This reply is not over yet. Stop it first.")
+            raise Refused("conflict", "This reply is not over yet. Stop it first.")
         if run.dismissed:
             # Something else has taken its place already, perhaps in the same round.
             return run
@@ -150,7 +150,7 @@ async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
 async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> Run:
     last = await last_run(session, conversation.id)
     if last is None or last.status not in _OVER:
-        raise Refused(code="nothing_to_retry", sentence="There is no reply that went wrong.")
+        raise Refused("nothing_to_retry", "There is no reply that went wrong.")
     await check_is_here(session, last.speaker_membership_id)
     return await plan_run(
         session,
@@ -184,7 +184,7 @@ async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
         require_in_use(conversation)
         if access.member is None:
-            raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+            raise Refused("forbidden", "Only members speak here. Join the space first.")
         return await enqueue_job(
             session,
             runtime,

@@ -124,7 +124,7 @@ async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID,
         conversation, _ = await _entered(session, viewer, conversation_id)
         members = await active_members(session, conversation.space_id)
         if rounds and not is_group(members):
-            raise Refused(code="conflict", sentence="Characters go on by themselves only where there are several.")
+            raise Refused("conflict", "Characters go on by themselves only where there are several.")
         conversation.auto_mode_remaining_rounds = rounds or None
         if rounds:
             for member in members:
@@ -161,7 +161,7 @@ async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *
         conversation, access = await _entered(session, viewer, conversation_id)
         member = access.member
         if member is None:
-            raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+            raise Refused("forbidden", "Only members speak here. Join the space first.")
         if steps:
             conversation.auto_mode_remaining_rounds = None
             member.copilot_mode, member.copilot_remaining_steps = "full", steps
@@ -210,7 +210,7 @@ async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) 
     async with runtime.database.write() as session:
         conversation, round = await _going_on(session, viewer, conversation_id)
         if await active_run(session, conversation_id) is not None:
-            raise Refused(code="conflict", sentence=locked().sentence)
+            raise Refused("conflict", locked().sentence)
         await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
         return await shown_turns(session, conversation)
 
@@ -286,10 +286,8 @@ async def _check_speakers(session: AsyncSession, conversation: Conversation, mem
     if len(muted) < len(unable):
         raise not_found("speaker")
     verb = "is" if len(muted) == 1 else "are"
-    raise Refused(
-        code="conflict", sentence=f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order."
-    )
+    raise Refused("conflict", f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order.")
 
 
 def _no_round() -> Refused:
-    return Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")
+    return Refused("conflict", "No round is going on. Send a message, or say who is to speak.")

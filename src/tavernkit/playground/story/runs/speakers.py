@@ -63,11 +63,11 @@ def may_speak(member: SpaceMembership | None) -> bool:
 def speaking_member(member: SpaceMembership | None) -> SpaceMembership:
     """The membership as which a person speaks, whatever else their role lets them do."""
     if member is None:
-        raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        raise Refused("forbidden", "Only members speak here. Join the space first.")
     if member.participation == "active":
         return member
     state = "muted" if member.participation == "muted" else "only watching"
-    raise Refused(code="forbidden", sentence=f"You are {state} here. Set your participation to active to write.")
+    raise Refused("forbidden", f"You are {state} here. Set your participation to active to write.")
 
 
 def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:

@@ -60,7 +60,7 @@ async def _refuse_unknown(
         )
     if found is None:
         what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
-        raise Refused(code="invalid", sentence=f"The setting {path} was not taken: there is no such {what}.")
+        raise Refused("invalid", f"The setting {path} was not taken: there is no such {what}.")
 
 
 async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
@@ -114,7 +114,7 @@ async def change_member_settings(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.status == "removed":
-            raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+            raise Refused("conflict", f"{member.cached_display_name} was removed. Bring them back first.")
         before = _of_member(access.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()

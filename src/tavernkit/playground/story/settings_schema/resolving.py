@@ -329,4 +329,4 @@ def _cleaned(value: Json) -> Json:
 
 
 def _refused(path: str, why: str) -> Refused:
-    return Refused(code="invalid", sentence=f"The setting {titled(path, 'without a name')} was not taken: {why}.")
+    return Refused("invalid", f"The setting {titled(path, 'without a name')} was not taken: {why}.")

@@ -154,7 +154,7 @@ async def create_space(
 ) -> OpenedSpace:
     """Make a space with its owner, its characters and a conversation that begins with their greetings."""
     if len(set(character_ids)) < len(character_ids):
-        raise Refused(code="invalid", sentence="A character can be in a space only once.")
+        raise Refused("invalid", "A character can be in a space only once.")
     async with runtime.database.write() as session:
         characters = await usable_characters(session, viewer, list(character_ids))
         if persona_id is not None:
@@ -203,7 +203,7 @@ async def change_space(
         if name is not None:
             name = titled(name, "")
             if not name:
-                raise Refused(code="blank", sentence="A space needs a name.")
+                raise Refused("blank", "A space needs a name.")
         advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
         if name is not None:
             space.name = name
