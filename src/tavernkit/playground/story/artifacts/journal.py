@@ -185,10 +185,15 @@ async def open_run(session: AsyncSession, claim: Guard, context: RunContext, *, 
         report = None if known.report is None else _read(known.report, RunReport)
         return JournalState(run_id=str(known.id), attempt=known.attempt, report=report)
     known.attempt += 1
+    outputs = await session.scalars(
+        select(PipelineStepRun.output)
+        .where(PipelineStepRun.pipeline_run_id == known.id, PipelineStepRun.output.is_not(None))
+        .order_by(PipelineStepRun.position)
+    )
     return JournalState(
         run_id=context.run_id,
         attempt=known.attempt,
-        records=await _records(session, known.id),
+        records=tuple(_read(output, StepRecord) for output in outputs),
         last_done=await last_done(session, context),
     )
 
@@ -253,15 +258,6 @@ async def close_run(
 async def _check_claim(session: AsyncSession, claim: Guard) -> None:
     if not await claim.holds(session):
         raise RunTakenError()
-
-
-async def _records(session: AsyncSession, run_id: UUID) -> tuple[StepRecord, ...]:
-    outputs = await session.scalars(
-        select(PipelineStepRun.output)
-        .where(PipelineStepRun.pipeline_run_id == run_id, PipelineStepRun.output.is_not(None))
-        .order_by(PipelineStepRun.position)
-    )
-    return tuple(_read(output, StepRecord) for output in outputs)
 
 
 async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:

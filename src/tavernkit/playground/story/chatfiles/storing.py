@@ -197,7 +197,37 @@ def build_rows(
         if seq == len(chat.file.messages) and (chat.put or chat.gone):
             new = _with_changes(new, chat)
         moment = _moment(file) or moment
-        _add(rows, new, conversation_id, speakers.who_said(file).id, seq=seq, moment=moment, ids=ids)
+        message_id = ids()
+        swipe_ids = [ids() for _ in new.swipes]
+        rows.texts.extend({"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes)
+        rows.messages.append(
+            {
+                "id": message_id,
+                "conversation_id": conversation_id,
+                "membership_id": speakers.who_said(file).id,
+                "seq": seq,
+                "role": new.role,
+                "text_id": new.swipes[new.active].text_id,
+                "visibility": new.visibility,
+                "active_swipe_id": swipe_ids[new.active],
+                "swipes_count": len(new.swipes),
+                "revision": 1,
+                "metadata_": new.metadata,
+                "created_at": moment,
+            }
+        )
+        rows.swipes.extend(
+            {
+                "id": swipe_id,
+                "message_id": message_id,
+                "position": position,
+                "text_id": swipe.text_id,
+                "state_delta": swipe.state_delta,
+                "metadata_": swipe.metadata,
+                "created_at": moment,
+            }
+            for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
+        )
     return rows.with_(moment=moment)
 
 
@@ -238,49 +268,6 @@ async def store_rows(
     await insert_rows(session, Message, rows.messages)
     await insert_rows(session, MessageSwipe, rows.swipes)
     await keep_snapshots(session, conversation_id, piece.end)
-
-
-def _add(
-    rows: MessageRows,
-    new: NewMessage,
-    conversation_id: UUID,
-    author_id: UUID,
-    *,
-    seq: int,
-    moment: datetime,
-    ids: Callable[[], UUID],
-) -> None:
-    message_id = ids()
-    swipe_ids = [ids() for _ in new.swipes]
-    rows.texts.extend({"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes)
-    rows.messages.append(
-        {
-            "id": message_id,
-            "conversation_id": conversation_id,
-            "membership_id": author_id,
-            "seq": seq,
-            "role": new.role,
-            "text_id": new.swipes[new.active].text_id,
-            "visibility": new.visibility,
-            "active_swipe_id": swipe_ids[new.active],
-            "swipes_count": len(new.swipes),
-            "revision": 1,
-            "metadata_": new.metadata,
-            "created_at": moment,
-        }
-    )
-    rows.swipes.extend(
-        {
-            "id": swipe_id,
-            "message_id": message_id,
-            "position": position,
-            "text_id": swipe.text_id,
-            "state_delta": swipe.state_delta,
-            "metadata_": swipe.metadata,
-            "created_at": moment,
-        }
-        for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
-    )
 
 
 def _with_changes(message: NewMessage, chat: NewChat) -> NewMessage:

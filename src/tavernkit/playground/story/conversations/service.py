@@ -285,7 +285,8 @@ async def create_conversation(
         access = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
         if visibility != "shared" and access.level < Access.ADMINISTER:
             raise _owners_choice()
-        roots = await _count_roots(session, space_id)
+        of_space = (Conversation.space_id == space_id, Conversation.kind == "root")
+        roots = await session.scalar(select(func.count()).select_from(Conversation).where(*of_space)) or 0
         if roots >= MAX_ROOTS:
             raise Refused("conflict", f"A space holds at most {MAX_ROOTS:,} conversations.")
         conversation = await open_root(
@@ -387,15 +388,6 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
         announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
-
-
-async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
-    count = await session.scalar(
-        select(func.count())
-        .select_from(Conversation)
-        .where(Conversation.space_id == space_id, Conversation.kind == "root")
-    )
-    return count or 0
 
 
 def _owners_choice() -> Refused:

@@ -74,14 +74,10 @@ async def import_lorebook(
             runtime, session, viewer.user_id, book, name=name, file_sha256=hashlib.sha256(file).hexdigest()
         )
         linked = await link_book(runtime, session, row.id, row.name, places)
-        return row, _with_links(report, linked)
-
-
-def _with_links(report: ImportReport, linked: int) -> ImportReport:
-    if not linked:
-        return report
-    note = Note(path="name", outcome="exact", message=f"linked at {linked} places whose files name this book")
-    return report.with_(notes=(*report.notes, note))
+        if linked:
+            message = f"linked at {linked} places whose files name this book"
+            report = report.with_(notes=(*report.notes, Note(path="name", outcome="exact", message=message)))
+        return row, report
 
 
 async def store_book(

@@ -140,7 +140,10 @@ async def add_member(
             member.cached_display_name = await display_name(session, member)
             session.add(member)
         else:
-            _revive(member, position)
+            # Back behind everybody else, with the persona and the settings from before.
+            member.status, member.participation, member.position = "active", "active", position
+            member.removed_at = member.removed_by_id = member.removed_reason = None
+            member.settings_version += 1
             member.cached_display_name = await display_name(session, member)
         await session.flush()
         await append_space_event(session, space_id, "members", now, member_id=str(member.id))
@@ -224,10 +227,3 @@ async def _require_room(session: AsyncSession, access: SpaceAccess, *, human: bo
         raise Refused("conflict", "A Playground is for one person. Open a discussion for several.")
     if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
         raise Refused("conflict", f"At most {MAX_HUMANS} people can be in a discussion.")
-
-
-def _revive(member: SpaceMembership, position: int) -> None:
-    """Back behind everybody else, with the persona and the settings from before."""
-    member.status, member.participation, member.position = "active", "active", position
-    member.removed_at = member.removed_by_id = member.removed_reason = None
-    member.settings_version += 1

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.base.database.models import Message, MessageSwipe
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -73,55 +73,36 @@ async def send_message(
                 if known.conversation_id != conversation_id:
                     raise _taken()
                 return known
-            author = _may_speak(conversation, access.member)
+            require_in_use(conversation)
+            author = speaking_member(access.member)
+            if has_copilot(author, conversation.id):
+                raise Refused("copilot_blocked", "The copilot is writing for you. Switch it off to write yourself.")
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
                 raise not_found("character")
-            is_answered = role == "user" or speaker_id is not None
-            if is_answered:
+            if role == "user" or speaker_id is not None:
                 await apply_input_policy(session, runtime, conversation, even_queued=True)
-            return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id, limits)
+            now = runtime.clock()
+            message = await add_message(
+                session,
+                runtime.ids,
+                id=message_id,
+                conversation_id=conversation.id,
+                membership_id=author.id,
+                role=role,
+                content=text,
+                now=now,
+            )
+            await append_event(session, conversation.id, "message", now, message_id=str(message_id))
+            if speaker_id is not None:
+                await plan_run(
+                    session, runtime, conversation.id, speaker_id, kind="force_talk", reason="asked", limits=limits
+                )
+            elif role == "user":
+                await answer_person(session, runtime, conversation, message)
+            return message
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
         raise _taken() from None
-
-
-def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> SpaceMembership:
-    """The membership that speaks."""
-    require_in_use(conversation)
-    author = speaking_member(member)
-    if has_copilot(author, conversation.id):
-        raise Refused("copilot_blocked", "The copilot is writing for you. Switch it off to write yourself.")
-    return author
-
-
-async def _say(
-    session: AsyncSession,
-    runtime: Runtime,
-    conversation: Conversation,
-    author: SpaceMembership,
-    message_id: UUID,
-    text: str,
-    role: SentRole,
-    speaker_id: UUID | None,
-    limits: Mapping[str, Any] | None,
-) -> Message:
-    now = runtime.clock()
-    message = await add_message(
-        session,
-        runtime.ids,
-        id=message_id,
-        conversation_id=conversation.id,
-        membership_id=author.id,
-        role=role,
-        content=text,
-        now=now,
-    )
-    await append_event(session, conversation.id, "message", now, message_id=str(message_id))
-    if speaker_id is not None:
-        await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason="asked", limits=limits)
-    elif role == "user":
-        await answer_person(session, runtime, conversation, message)
-    return message
 
 
 def _taken() -> Refused:

@@ -124,19 +124,14 @@ async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePl
     if place.space_id is not None:
         announce(session, space_topic(place.space_id), place="space", chosen=mark)
     elif place.character_id is not None:
-        for space_id in await _spaces_with(session, place.character_id):
+        for space_id in await session.scalars(
+            select(SpaceMembership.space_id)
+            .where(SpaceMembership.character_id == place.character_id, SpaceMembership.status == "active")
+            .distinct()
+        ):
             announce(session, space_topic(space_id), place=f"character_{place.character_id}", chosen=mark)
     else:
         announce(session, owner_topic(user_id), place="everywhere", chosen=mark)
-
-
-async def _spaces_with(session: AsyncSession, character_id: UUID) -> list[UUID]:
-    found = await session.scalars(
-        select(SpaceMembership.space_id)
-        .where(SpaceMembership.character_id == character_id, SpaceMembership.status == "active")
-        .distinct()
-    )
-    return list(found)
 
 
 async def chosen_at(runtime: Runtime, viewer: Viewer, place: ProfilePlace) -> PipelineChoice | None:

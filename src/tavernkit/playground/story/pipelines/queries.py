@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
@@ -27,7 +27,7 @@ from tavernkit.values import Value
 PLACES_SHOWN = 500
 
 
-class FollowedPlace(Value, frozen=True, kw_only=True):
+class FollowedPlace(NamedTuple):
     """A place where a profile is followed, with what it is called there; `member` is who asks, in its space."""
 
     choice: PipelineChoice
@@ -149,10 +149,7 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
         .order_by(PipelineChoice.created_at, PipelineChoice.id)
         .limit(PLACES_SHOWN)
     )
-    return [
-        FollowedPlace(choice=choice, conversation=conversation, space=space, character=character, member=member)
-        for choice, conversation, space, character, member in await session.execute(query)
-    ]
+    return [FollowedPlace(*row) for row in await session.execute(query)]
 
 
 async def choices_around(

@@ -218,7 +218,15 @@ async def go_on(
             )
             return
         slot.status, slot.skip_reason, slot.finished_at = "skipped", "not_schedulable", runtime.clock()
-    await _complete(session, runtime, conversation, round, members=list(members.values()), answer=answer)
+    _end(runtime, round, "finished", "complete")
+    remaining = conversation.auto_mode_remaining_rounds
+    if remaining is not None:
+        conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
+    await session.flush()
+    if _goes_on_alone(conversation, list(members.values())):
+        await _start_alone(session, runtime, conversation, trigger=answer)
+    elif answer is not None:
+        await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
 
 
 async def end_round(
@@ -279,26 +287,6 @@ async def append_turns_event(session: AsyncSession, runtime: Runtime, conversati
 async def slot_at(session: AsyncSession, round: Round, position: int) -> RoundSlot | None:
     """The turn at this place."""
     return await session.scalar(select(RoundSlot).where(RoundSlot.round_id == round.id, RoundSlot.position == position))
-
-
-async def _complete(
-    session: AsyncSession,
-    runtime: Runtime,
-    conversation: Conversation,
-    round: Round,
-    *,
-    members: Sequence[SpaceMembership],
-    answer: Message | None,
-) -> None:
-    _end(runtime, round, "finished", "complete")
-    remaining = conversation.auto_mode_remaining_rounds
-    if remaining is not None:
-        conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
-    await session.flush()
-    if _goes_on_alone(conversation, members):
-        await _start_alone(session, runtime, conversation, trigger=answer)
-    elif answer is not None:
-        await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
 
 
 async def _behind_what_was_asked(
