@@ -197,7 +197,7 @@ async def restore_version(
         except ArtifactConflict as conflict:
             latest = conflict.latest_version
             current = None if latest is None else await version_at(session, conversation_id, tag, latest)
-            shown = None if current is None else ArtifactVersionOut.of(artifact, current).model_dump(mode="json")
+            shown = None if current is None else ArtifactVersionOut.of(artifact, current)
             raise stale("artifact", shown) from None
         await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
         return commit.artifact, commit.version

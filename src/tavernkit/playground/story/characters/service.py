@@ -203,7 +203,7 @@ async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, 
     row = await find_character(session, character_id, viewer, to_change=True)
     if version is not None and row.version != version:
         current = CharacterOut.with_card(row, await assets_of(session, row.id))
-        raise stale("character", current.model_dump(mode="json"))
+        raise stale("character", current)
     return row
 
 

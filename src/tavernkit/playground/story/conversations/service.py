@@ -324,8 +324,9 @@ async def change_conversation(
             title = titled(title, "")
             if not title:
                 raise Refused("blank", "A conversation needs a title.")
-        current = ConversationOut.model_validate(conversation).model_dump(mode="json")
-        advance(conversation, settings_version, what="conversation", current=current)
+        advance(
+            conversation, settings_version, what="conversation", current=ConversationOut.model_validate(conversation)
+        )
         if title is not None:
             conversation.title = title
         if visibility is not None:

@@ -118,7 +118,7 @@ async def add_member(
             raise Refused(
                 "conflict",
                 f"{member.cached_display_name} is here already.",
-                current=MemberOut.of(member).model_dump(mode="json"),
+                current=MemberOut.of(member),
             )
         await _require_room(session, access, human=user_id is not None)
         if user_id is not None:
@@ -137,14 +137,13 @@ async def add_member(
                 position=position,
                 created_at=now,
             )
-            member.cached_display_name = await display_name(session, member)
-            session.add(member)
         else:
             # Back behind everybody else, with the persona and the settings from before.
             member.status, member.participation, member.position = "active", "active", position
             member.removed_at = member.removed_by_id = member.removed_reason = None
             member.settings_version += 1
-            member.cached_display_name = await display_name(session, member)
+        member.cached_display_name = await display_name(session, member)
+        session.add(member)
         await session.flush()
         await append_space_event(session, space_id, "members", now, member_id=str(member.id))
         return member
@@ -158,8 +157,7 @@ async def change_member(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         await refuse_change(session, viewer, access, member, changes)
-        current = MemberOut.of(member).model_dump(mode="json")
-        advance(member, settings_version, what="member", current=current)
+        advance(member, settings_version, what="member", current=MemberOut.of(member))
         apply_change(member, changes)
         if changes.get("copilot_mode") == "full":
             # A model writes for somebody, or characters go on among themselves, but never both.
@@ -211,7 +209,7 @@ async def reorder_members(
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
             raise Refused("conflict", "The order must name every member exactly once.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+        advance(space, settings_version, what="space", current=SpaceOut.of(space))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()

@@ -127,5 +127,5 @@ async def note_change(session: AsyncSession, runtime: Runtime, message: Message,
     await append_event(session, message.conversation_id, kind, runtime.clock(), message_id=str(message.id))
 
 
-async def _current(session: AsyncSession, message_id: UUID) -> object:
-    return MessageOut.of(await shown_message(session, message_id)).model_dump(mode="json")
+async def _current(session: AsyncSession, message_id: UUID) -> MessageOut:
+    return MessageOut.of(await shown_message(session, message_id))

@@ -117,8 +117,7 @@ async def edit_profile(
             raise _taken(name)
         if content is not None:
             await require_free_tags(session, profile, readable_part(profile, content))
-        current = ProfileOut.with_content(profile, before).model_dump(mode="json")
-        advance(profile, patch.settings_version, what="profile", current=current)
+        advance(profile, patch.settings_version, what="profile", current=ProfileOut.with_content(profile, before))
         profile.name, profile.updated_at = name, now
         if patch.description is not None:
             profile.description = storable(patch.description)
@@ -296,7 +295,7 @@ async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExamp
         raise Refused("conflict", sentence) from None
     if (profile.id, profile.settings_version) != (new.profile_id, new.settings_version):
         current = ProfileOut.with_content(profile, await version_of(session, profile))
-        raise stale("profile that is followed there", current.model_dump(mode="json"))
+        raise stale("profile that is followed there", current)
     return profile
 
 

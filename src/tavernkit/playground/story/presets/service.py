@@ -283,7 +283,7 @@ async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, setti
     """The preset, locked, if nobody has changed it since."""
     row = await preset_for(session, viewer, preset_id, lock=True)
     if row.settings_version != settings_version:
-        raise stale("preset", PresetOut.of(row).model_dump(mode="json"))
+        raise stale("preset", PresetOut.of(row))
     return row
 
 

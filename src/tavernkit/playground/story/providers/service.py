@@ -96,7 +96,7 @@ async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, p
         async with runtime.database.write() as session:
             row = await provider_to_manage(session, viewer, provider_id, lock=True)
             if row.settings_version != patch.settings_version:
-                raise stale("provider", ProviderOut.of(row).model_dump(mode="json"))
+                raise stale("provider", ProviderOut.of(row))
             address = row.base_url
             if patch.base_url is not None:
                 address = read_address(patch.base_url or kind_of(row).home)

@@ -255,7 +255,7 @@ async def choose_queue(
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
-            raise stale("round", turns.model_dump(mode="json"))
+            raise stale("round", turns)
         chosen = [
             ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids
         ]

@@ -147,7 +147,7 @@ async def _change(
     """Check the whole patch, count the change, and make it; or none of the three."""
     changes = read_patch(patch, layer)
     await refuse_unknown_in(session, viewer, changes)
-    advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
+    advance(row, settings_version, what="settings", current=before)
     apply_changes(row, changes)
 
 
