@@ -50,7 +50,9 @@ async def list_conversations(
         if access.level < Access.ADMINISTER:
             query = query.where(Conversation.visibility != "private")
         if after is not None:
-            query = query.where(_behind(*after))
+            time, id = after
+            is_older = or_(Conversation.updated_at < time, and_(Conversation.updated_at == time, Conversation.id < id))
+            query = query.where(is_older)
         return [ListedConversation(row, preview(text)) for row, text in await session.execute(query)]
 
 
@@ -83,10 +85,6 @@ def preview(text: str | None) -> str | None:
         return None
     line = " ".join(text.split())
     return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1].rstrip() + "…"
-
-
-def _behind(updated_at: datetime, id: UUID) -> ColumnElement[bool]:
-    return or_(Conversation.updated_at < updated_at, and_(Conversation.updated_at == updated_at, Conversation.id < id))
 
 
 class TreeNode(NamedTuple):

@@ -125,9 +125,10 @@ async def run_pipelines(
     async with runtime.database.write() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         key = idempotency_key(trigger, str(conversation_id), str(request_id))
-        asked_before = await _known(session, conversation_id, key)
+        is_same = (PipelineRun.conversation_id == conversation_id, PipelineRun.idempotency_key == key)
+        asked_before = (await session.execute(known_runs().where(*is_same))).one_or_none()
         if asked_before is not None:
-            return asked_before
+            return KnownRun(run=asked_before[0], job=asked_before[1])
         require_in_use(conversation)
         await _require_idle(session, conversation_id)
         speaker = await speaker_at_hand(session, conversation, access, None, "normal")
@@ -162,15 +163,6 @@ async def run_pipelines(
         )
         session.add(run)
         return KnownRun(run=run, job=job)
-
-
-async def _known(session: AsyncSession, conversation_id: UUID, key: str) -> KnownRun | None:
-    row = (
-        await session.execute(
-            known_runs().where(PipelineRun.conversation_id == conversation_id, PipelineRun.idempotency_key == key)
-        )
-    ).one_or_none()
-    return None if row is None else KnownRun(run=row[0], job=row[1])
 
 
 async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:

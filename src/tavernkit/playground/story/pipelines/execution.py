@@ -249,7 +249,7 @@ async def run_context(
         ),
         messages=said_in(inputs),
         # As the prompt is: a card may hold very many macros.
-        values=await to_thread.run_sync(_values, inputs, begun.profile),
+        values=await to_thread.run_sync(lambda: {**_card_texts(inputs), **prompt_values(inputs, begun.profile)}),
     )
 
 
@@ -261,10 +261,6 @@ def said_in(inputs: PromptInputs) -> tuple[Message, ...]:
         for message in inputs.history
         if replaced is None or message.metadata.get(MESSAGE_ID) != replaced
     )
-
-
-def _values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
-    return {**_card_texts(inputs), **prompt_values(inputs, profile)}
 
 
 def _card_texts(inputs: PromptInputs) -> dict[str, Json]:

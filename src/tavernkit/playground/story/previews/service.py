@@ -28,7 +28,7 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess, active
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
@@ -210,13 +210,11 @@ async def preview_prompt(
         except TavernKitError as error:
             raise _impossible(error) from error
     try:
-        return await asyncio.get_running_loop().run_in_executor(_building, _preview, inputs)
+        return await asyncio.get_running_loop().run_in_executor(
+            _building, lambda: prompt_of(record_of(build_prompt(inputs)))
+        )
     except TavernKitError as error:
         raise _impossible(error) from error
-
-
-def _preview(inputs: PromptInputs) -> KeptPrompt:
-    return prompt_of(record_of(build_prompt(inputs)))
 
 
 def _seed(conversation: Conversation) -> int:

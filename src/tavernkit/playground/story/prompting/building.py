@@ -198,20 +198,14 @@ def _storable_variables(variables: Mapping[str, Json]) -> Iterator[tuple[str, Js
 
 
 def _effects(prefix: str, state: State) -> dict[str, TimedEffect]:
-    return {
-        name: _read_effect(LooseObject(value, ReportBuilder()))
-        for name, value in _below(prefix, state)
-        if isinstance(value, dict)
-    }
-
-
-def _read_effect(source: LooseObject) -> TimedEffect:
-    return TimedEffect(
-        start=source.integer("start"),
-        end=source.integer("end"),
-        fingerprint=source.text("fingerprint"),
-        protected=source.flag("protected"),
-    )
+    effects = {}
+    for name, value in _below(prefix, state):
+        if isinstance(value, dict):
+            source = LooseObject(value, ReportBuilder())
+            start, end, fingerprint = source.integer("start"), source.integer("end"), source.text("fingerprint")
+            protected = source.flag("protected")
+            effects[name] = TimedEffect(start=start, end=end, fingerprint=fingerprint, protected=protected)
+    return effects
 
 
 _STRATEGIES = {

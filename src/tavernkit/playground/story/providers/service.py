@@ -262,7 +262,8 @@ async def ensure_providers(runtime: Runtime) -> None:
                 session.add(written)
                 await use_as_default(session, written)
         if await default_provider(session) is None:
-            usable = embedded or await _oldest(session)
+            oldest = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
+            usable = embedded or await session.scalar(oldest)
             if usable is not None:
                 await use_as_default(session, usable)
 
@@ -288,12 +289,6 @@ async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
     )
     session.add(embedded)
     return embedded
-
-
-async def _oldest(session: AsyncSession) -> Provider | None:
-    """The provider that has been there longest, of those that can be used."""
-    usable = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
-    return await session.scalar(usable)
 
 
 def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:

@@ -145,17 +145,13 @@ async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
 
 async def shown_turns(session: AsyncSession, conversation: Conversation) -> Turns:
     """What goes on in a conversation that somebody may see."""
-    round = await active_round(session, conversation.id)
+    round, run = await active_round(session, conversation.id), await active_run(session, conversation.id)
+    last = await last_run(session, conversation.id) if run is None else None
     return Turns(
         conversation=conversation,
-        run=await active_run(session, conversation.id) or await _undecided(session, conversation.id),
+        run=last if last is not None and not last.dismissed else run,
         round=None if round is None else ShownRound(round=round, slots=await _slots(session, round)),
     )
-
-
-async def _undecided(session: AsyncSession, conversation_id: UUID) -> Run | None:
-    run = await last_run(session, conversation_id)
-    return None if run is None or run.dismissed else run
 
 
 async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, str]]:
