@@ -17,7 +17,7 @@ from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import ArtifactHead, ArtifactVersion, Conversation
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.artifacts.path import read_view, session_of
-from tavernkit.playground.story.artifacts.rows import VERSION_COLUMNS, conversation_of
+from tavernkit.playground.story.artifacts.store import VERSION_COLUMNS, conversation_of
 from tavernkit.playground.story.seeding import seed
 
 TAGS = 200

@@ -19,8 +19,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.story.messages.reading import read_messages
-from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.messages.service import read_messages, send_message
 from tavernkit.playground.story.seeding import seed
 from tavernkit.playground.story.spaces.service import create_space
 

@@ -25,10 +25,9 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.realtime.bus import Bus
-from tavernkit.playground.story.paths.snapshots import replay, state_at
-from tavernkit.playground.story.paths.state import State
+from tavernkit.playground.story.paths.state import State, replay, state_at
 from tavernkit.playground.story.paths.variables import VARIABLES
-from tavernkit.playground.story.runs.states import ACTIVE
+from tavernkit.playground.story.runs.planner import ACTIVE
 from tests.crash.turns import Story
 
 __all__ = ["find_problems"]

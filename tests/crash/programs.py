@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from tavernkit.playground.story.paths import snapshots
-from tavernkit.playground.story.replies import executor
+from tavernkit.playground.story.paths import state as path_state
+from tavernkit.playground.story.replies import worker
 from tests.crash.points import Points, watched_writes
 from tests.playground.support.forking import tavernkit
 
@@ -22,7 +22,7 @@ def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
     """Run a command, with its points in the folder."""
     with (
         watched_writes(Points(folder)),
-        patch.object(executor, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
-        patch.object(snapshots, "EVERY", SNAPSHOT_EVERY),
+        patch.object(worker, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
+        patch.object(path_state, "EVERY", SNAPSHOT_EVERY),
     ):
         tavernkit(arguments)

@@ -22,7 +22,7 @@ from tavernkit.playground.base.llm.base import ModelClient
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.providers.starting import ensure_providers
+from tavernkit.playground.story.providers.service import ensure_providers
 from tavernkit.playground.story.replies.worker import Worker
 from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_leases
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings

@@ -13,7 +13,7 @@ from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.presenting.home import home_view
 from tavernkit.playground.story.characters.service import delete_character
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.previews.previewing import preview_prompt
+from tavernkit.playground.story.previews.service import preview_prompt
 from tavernkit.playground.story.seeding import GROUP_NAME, seed
 from tavernkit.playground.story.spaces.service import delete_space
 

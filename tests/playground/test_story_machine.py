@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.paths import snapshots
+from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.runs.service import repair_rounds
 from tavernkit.playground.story.settings.service import read_conversation_settings
 from tests.playground.playing import playing
@@ -98,7 +98,7 @@ class StoryMachine(Telling, Asking):
 
 def test_a_story_stays_whole(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Stories of thirty steps are short; with snapshots this close, most changes have some behind them.
-    monkeypatch.setattr(snapshots, "EVERY", SNAPSHOT_EVERY)
+    monkeypatch.setattr(path_state, "EVERY", SNAPSHOT_EVERY)
     opened = AsyncExitStack()
     with asyncio.Runner() as runner:
         playable = playing(database_url, tmp_path, ScriptedModel(), lease_seconds=LEASE_SECONDS)

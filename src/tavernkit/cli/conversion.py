@@ -121,7 +121,7 @@ def _with_png(bundle: Bundle) -> Bundle:
     if image is None or image.startswith(PNG_SIGNATURE):
         return bundle
     try:
-        from tavernkit.playground.story.characters.pictures import read_picture
+        from tavernkit.playground.story.characters.files import read_picture
     except ImportError:
         message = "no PNG: kept as an asset beside a plain picture; install tavernkit[playground] to convert it"
     else:

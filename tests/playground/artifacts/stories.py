@@ -12,7 +12,7 @@ from tavernkit.artifacts import Artifact, ArtifactWrite, Retention, SessionArtif
 from tavernkit.playground.base.database.models import ArtifactVersion, Message
 from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.story.messages.swipes import add_swipe
+from tavernkit.playground.story.messages.service import add_swipe
 from tavernkit.values import Json
 from tests.playground.messages.story import Story
 

@@ -11,8 +11,7 @@ from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.messages.changing import hide_message, restore_message
-from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, retell, value_of, view_of
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.counting import counted_statements

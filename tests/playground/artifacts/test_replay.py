@@ -9,8 +9,7 @@ import pytest
 
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.messages.changing import hide_message, restore_message
-from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, view_of
 from tests.playground.messages.story import Story, telling

@@ -10,7 +10,7 @@ from tavernkit import characters
 from tavernkit.playground.base.database.models import Blob
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.characters import router
-from tavernkit.playground.story.characters.exporting import ExportedFile, ExportFormat, export_character
+from tavernkit.playground.story.characters.files import ExportedFile, ExportFormat, export_character
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card

@@ -20,9 +20,9 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.characters import router as characters
 from tavernkit.playground.edge.api.jobs import router as jobs
 from tavernkit.playground.story.background import job_worker
-from tavernkit.playground.story.characters import import_job
+from tavernkit.playground.story.characters import importing
 from tavernkit.playground.story.characters.files import PreparedFile, prepare
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND, file_as_version, import_staged_files
+from tavernkit.playground.story.characters.importing import IMPORT_KIND, file_as_version, import_staged_files
 from tavernkit.playground.story.characters.service import begin_story
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
@@ -192,7 +192,7 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
         claim = await claim_job(play.runtime, "lost", [IMPORT_KIND])
         assert claim is not None
         pause = Pause("Number 3")
-        monkeypatch.setattr(import_job, "prepare", pause.prepare)
+        monkeypatch.setattr(importing, "prepare", pause.prepare)
         going = asyncio.create_task(import_staged_files(JobWork(play.runtime, claim)))
         await pause.reached.wait()
         play.skipped = timedelta(seconds=3)

@@ -17,8 +17,7 @@ from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.edge.api.characters import router
-from tavernkit.playground.story.characters.cards import fill
-from tavernkit.playground.story.characters.folding import fold, search_text
+from tavernkit.playground.story.characters.cards import fill, fold, search_text
 from tests.playground.characters.builders import brought, json_card
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

@@ -13,8 +13,7 @@ from tavernkit.playground.base.database.models import Conversation, Job, Message
 from tavernkit.playground.base.jobs.service import claim_job, finish_job
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.story.chatfiles.exporting import Format, export_chat, written_chat
-from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
-from tavernkit.playground.story.chatfiles.importing import import_chats
+from tavernkit.playground.story.chatfiles.importing import carry_out_chat_import, import_chats
 from tests.playground.playing import Play
 
 __all__ = ["bring_in", "bring_in_all", "lines", "members", "messages", "space_of", "swipes", "take_out"]

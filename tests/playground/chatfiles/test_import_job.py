@@ -15,10 +15,8 @@ from tavernkit.playground.base.database.models import Conversation, Job, Message
 from tavernkit.playground.base.jobs.service import REMOVE_KIND, JobClaim, cancel_job, claim_job, fail_job, finish_job
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
-from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, import_chats
-from tavernkit.playground.story.spaces.removing import finish_removing_space
-from tavernkit.playground.story.spaces.service import delete_space
+from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import, import_chats
+from tavernkit.playground.story.spaces.service import delete_space, finish_removing_space
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

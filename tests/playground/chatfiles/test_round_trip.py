@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 from tavernkit.chats import read_chat, write_chat
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.paths.snapshots import replay, set_beginning, state_at
+from tavernkit.playground.story.paths.state import replay, set_beginning, state_at
 from tavernkit.playground.story.paths.writing import add_message
 from tests.playground.chatfiles.moving import bring_in, lines, messages, space_of, swipes, take_out
 from tests.playground.playing import Play, playing

@@ -15,7 +15,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.home import home_view
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.conversations.listing import list_conversations, read_conversation
+from tavernkit.playground.story.conversations.queries import list_conversations, read_conversation
 from tavernkit.playground.story.conversations.service import (
     change_conversation,
     create_conversation,

@@ -18,10 +18,16 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.conversations.tree import read_tree
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message
-from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, select_swipe
-from tavernkit.playground.story.paths.snapshots import EVERY, replay, state_at
+from tavernkit.playground.story.conversations.queries import read_tree
+from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    delete_swipe,
+    edit_message,
+    exclude_message,
+    hide_message,
+    select_swipe,
+)
+from tavernkit.playground.story.paths.state import EVERY, replay, state_at
 from tavernkit.playground.story.paths.variables import set_variable
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling

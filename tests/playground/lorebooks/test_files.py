@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tavernkit.lore import read_book, write_character_book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.lorebooks.entries import duplicate_entry
 from tavernkit.playground.story.lorebooks.entry_fields import as_character_book, as_world_info, book_form, entry_forms
 from tavernkit.playground.story.lorebooks.queries import all_entries
-from tavernkit.playground.story.lorebooks.service import export_lorebook, import_lorebook
+from tavernkit.playground.story.lorebooks.service import duplicate_entry, export_lorebook, import_lorebook
 from tests.playground.playing import Play, playing
 from tests.playground.support.refusals import refusal_of
 from tests.strategies import json_values, texts

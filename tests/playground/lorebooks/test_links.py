@@ -14,11 +14,10 @@ from tavernkit.playground.base.database.models import Character, Conversation, S
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.lorebooks import links_router
 from tavernkit.playground.edge.api.lorebooks import router as books_router
-from tavernkit.playground.story.lorebooks.books import BookCache, BooksInPlay, books_for
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink
-from tavernkit.playground.story.lorebooks.entries import add_entry
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
-from tavernkit.playground.story.lorebooks.service import import_lorebook
+from tavernkit.playground.story.lorebooks.queries import BookCache, BooksInPlay, books_for
+from tavernkit.playground.story.lorebooks.service import add_entry, import_lorebook
 from tavernkit.playground.story.personas.documents import NewPersona
 from tavernkit.playground.story.personas.service import create_persona, import_personas
 from tests.characters import card_files

@@ -11,7 +11,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Persona, Preset, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.access.members import list_members
+from tavernkit.playground.story.access.access import list_members
 from tavernkit.playground.story.members.service import (
     MAX_MEMBERS,
     add_member,

@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.story.messages.reading import read_messages
+from tavernkit.playground.story.messages.service import read_messages
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.api import asking
 from tests.playground.support.counting import counted_statements

@@ -10,9 +10,14 @@ from sqlalchemy import func, select
 from tavernkit.playground.base.database.models import Conversation, Message, TextContent
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
-from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.messages.swipes import edit_message
+from tavernkit.playground.story.messages.service import (
+    edit_message,
+    exclude_message,
+    hide_message,
+    include_message,
+    restore_message,
+    send_message,
+)
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import telling
 from tests.playground.support.refusals import refusal_of

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
-from tavernkit.playground.story.messages.swipes import add_swipe
+from tavernkit.playground.story.messages.service import add_swipe
 from tests.characters import card_files
 from tests.playground.accounts.house import House, open_house
 from tests.playground.characters.builders import picture

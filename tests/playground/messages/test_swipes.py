@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from tavernkit.playground.base.database.models import Message, MessageSwipe
-from tavernkit.playground.story.messages import swipes
-from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_swipe, select_swipe
+from tavernkit.playground.story.messages import service
+from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_swipe, select_swipe
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.refusals import refusal_of
@@ -128,7 +128,7 @@ async def test_a_version_that_is_not_seen_can_be_rewritten(database_url: str, tm
 
 
 async def test_there_is_an_end_to_it(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swipes, "MAX_SWIPES", 2)
+    monkeypatch.setattr(service, "MAX_SWIPES", 2)
     async with telling(sqlite_url, tmp_path) as story:
         (message,) = await story.tell("a")
         await added(story, message, "b")

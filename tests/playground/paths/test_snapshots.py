@@ -7,10 +7,14 @@ import pytest
 from sqlalchemy import select
 
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot
-from tavernkit.playground.story.messages.changing import hide_message, restore_message
-from tavernkit.playground.story.messages.swipes import add_swipe, edit_message, select_swipe
-from tavernkit.playground.story.paths.snapshots import EVERY, keep_snapshots, replay, state_at
-from tavernkit.playground.story.paths.state import State
+from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    edit_message,
+    hide_message,
+    restore_message,
+    select_swipe,
+)
+from tavernkit.playground.story.paths.state import EVERY, State, keep_snapshots, replay, state_at
 from tavernkit.playground.story.paths.variables import record_delta
 from tavernkit.playground.story.paths.writing import add_message
 from tests.playground.messages.story import Story, telling

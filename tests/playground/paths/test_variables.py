@@ -8,8 +8,7 @@ import pytest
 
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.messages.changing import hide_message, restore_message
-from tavernkit.playground.story.messages.swipes import add_swipe, select_swipe
+from tavernkit.playground.story.messages.service import add_swipe, hide_message, restore_message, select_swipe
 from tavernkit.playground.story.paths import variables
 from tavernkit.playground.story.paths.variables import delete_variable, get_variables, set_variable
 from tavernkit.values import Json

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -14,7 +14,6 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.personas import router
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
-from tavernkit.playground.story.personas.queries import default_persona
 from tavernkit.playground.story.personas.service import delete_persona
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import playing
@@ -65,10 +64,7 @@ async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
             True, "at_depth", 5, "user"
         )  # fmt: skip
         assert (await ok(await api.get(f"/personas/{sam['id']}")))["is_default"] is False
-        async with play.runtime.database.read() as session:
-            default = await default_persona(session, play.user_id)
-            assert default is not None
-            assert str(default.id) == bo["id"]
+        assert (await ok(await api.get(f"/personas/{bo['id']}")))["is_default"] is True
         late = await api.patch(f"/personas/{bo['id']}", json={"settings_version": 0, "name": "X"})
         assert (late.status_code, late.json()["error"]["current"]) == (409, changed)
         again = await ok(await api.patch(f"/personas/{bo['id']}", json={"settings_version": 1, "is_default": True}))
@@ -80,7 +76,7 @@ async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
         assert [item["name"] for item in first["items"] + rest["items"]] == ["Bo", "Sam"]
         await ok(await api.delete(f"/personas/{sam['id']}"), 204)
         assert (await api.get(f"/personas/{sam['id']}")).status_code == 404
-        await refusal_of(delete_persona(play.runtime, Viewer(user_id=uuid4()), default.id))
+        await refusal_of(delete_persona(play.runtime, Viewer(user_id=uuid4()), UUID(bo["id"])))
 
 
 async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> None:

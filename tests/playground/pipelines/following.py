@@ -16,7 +16,7 @@ from tavernkit.playground.story.artifacts.service import list_artifacts
 from tavernkit.playground.story.pipelines.choosing import choose_profile
 from tavernkit.playground.story.pipelines.documents import Choose, NewProfile
 from tavernkit.playground.story.pipelines.service import create_profile
-from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
 

@@ -15,7 +15,7 @@ from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.dry_runs.manual import AskedFor, run_pipelines
 from tavernkit.playground.story.pipelines.reports import KnownRun, read_pipeline_run
-from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import regenerate
 from tests.playground.artifacts.stories import chosen_swipes
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done

@@ -9,10 +9,10 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, PipelineProfile, PipelineProfileVersion
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.pipelines import service
+from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
 from tavernkit.playground.story.pipelines.documents import NewProfile, PatchProfile
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tavernkit.playground.story.pipelines.reading import profile_of
 from tests.playground.artifacts.stories import keep
 from tests.playground.pipelines.contents import content
 from tests.playground.pipelines.desk import Desk

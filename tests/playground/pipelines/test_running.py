@@ -21,10 +21,10 @@ from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.edge.presenting.artifacts import state_view
-from tavernkit.playground.story.messages.swipes import select_swipe
-from tavernkit.playground.story.previews.previewing import preview_prompt
+from tavernkit.playground.story.messages.service import select_swipe
+from tavernkit.playground.story.previews.service import preview_prompt
 from tavernkit.playground.story.replies.actions import keep_text, request_stop
-from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.prompt.tokens import default_estimator
 from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking

@@ -15,8 +15,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths.writing import add_message
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
-from tavernkit.playground.story.runs.planner import plan_run
-from tavernkit.playground.story.runs.states import RunKind
+from tavernkit.playground.story.runs.planner import RunKind, plan_run
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing

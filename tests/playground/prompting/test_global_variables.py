@@ -7,10 +7,8 @@ import httpx2
 import pytest
 
 from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.story.paths.global_variables import get_globals, set_global
-from tavernkit.playground.story.paths.variables import MAX_VARIABLES
-from tavernkit.playground.story.previews.previewing import preview_prompt
-from tavernkit.playground.story.previews.queries import KeptPrompt
+from tavernkit.playground.story.paths.variables import MAX_VARIABLES, get_globals, set_global
+from tavernkit.playground.story.previews.service import KeptPrompt, preview_prompt
 from tests.playground.prompting.table import Table, sitting, texts
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.base.llm.base import ModelError
-from tavernkit.playground.story.previews.queries import KeptPrompt, compare_prompts, read_prompt
+from tavernkit.playground.story.previews.service import KeptPrompt, compare_prompts, read_prompt
 from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.prompting.table import Table, sitting
 from tests.playground.spaces.cast import person

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.base.database.models import Conversation, Message, Space, User
-from tavernkit.playground.base.llm.base import Finished
+from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook
-from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.replies import make_reply
 from tests.playground.prompting.table import Table, sitting, texts
@@ -36,7 +36,8 @@ async def test_a_reply_ends_where_somebody_else_begins_to_speak(database_url: st
         prompt = await _asked(table)
         assert make_reply(prompt, "Ada: Mine.\nRobin: Not mine.").text == "Mine."
         assert make_reply(prompt, "Mine.\nBo: Not mine.").text == "Mine."
-        assert make_reply(prompt, "Bo: Not mine.").text == ""
+        with pytest.raises(ModelError, match="an empty reply"):
+            make_reply(prompt, "Bo: Not mine.")
         await table.columns(Space, table.space_id, relax_message_trim=True)
         relaxed = await _asked(table)
         assert make_reply(relaxed, "Mine.\nBo: Let it be.").text == "Mine.\nBo: Let it be."

@@ -12,7 +12,7 @@ from tavernkit.playground.edge.views.presets import preset_view
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook
-from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.playground.story.presets.service import import_preset
 from tavernkit.playground.story.prompting.records import record_of
 from tavernkit.playground.story.prompting.replies import make_reply

@@ -13,8 +13,14 @@ from tavernkit.playground.base.llm.kinds.embedded import EMBEDDED_NAME
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
 from tavernkit.playground.story.providers.queries import provider_for
-from tavernkit.playground.story.providers.service import add_provider, change_provider, delete_provider, make_default
-from tavernkit.playground.story.providers.trying import list_models, try_connection
+from tavernkit.playground.story.providers.service import (
+    add_provider,
+    change_provider,
+    delete_provider,
+    list_models,
+    make_default,
+    try_connection,
+)
 from tests.playground.providers.desk import Desk
 from tests.playground.support.refusals import outcome_of, refusal_of
 

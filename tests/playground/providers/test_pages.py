@@ -8,7 +8,7 @@ import pytest
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
-from tavernkit.playground.story.providers.usual import USUAL, usual_server
+from tavernkit.playground.story.providers.queries import USUAL, usual_server
 from tests.playground.accounts.house import House
 from tests.playground.providers.desk import Desk
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.base.llm.kinds.embedded import EMBEDDED_NAME
-from tavernkit.playground.story.providers.starting import ENVIRONMENT_NAME
+from tavernkit.playground.story.providers.service import ENVIRONMENT_NAME
 from tests.playground.providers.desk import open_desk
 
 pytestmark = pytest.mark.anyio

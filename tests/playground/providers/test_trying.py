@@ -13,7 +13,7 @@ from tavernkit.playground.base.llm.clients import ProviderClients
 from tavernkit.playground.base.llm.scripted_acts import MODELS
 from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tavernkit.playground.base.llm.secrets import KeyBox
-from tavernkit.playground.story.providers.trying import list_models, try_connection
+from tavernkit.playground.story.providers.service import list_models, try_connection
 from tests.playground.llm.serving import Stage, serve
 from tests.playground.providers.desk import Desk
 

@@ -7,10 +7,8 @@ import pytest
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import STATUS_OF
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import force_talk, impersonate
-from tavernkit.playground.story.runs.round_control import pause_round, stop_round
+from tavernkit.playground.story.runs.requests import force_talk, impersonate, regenerate
+from tavernkit.playground.story.runs.round_control import pause_round, set_auto_mode, set_copilot, stop_round
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
 

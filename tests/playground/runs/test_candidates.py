@@ -15,7 +15,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.story.background import job_worker
-from tavernkit.playground.story.replies.candidates import ask_candidates
+from tavernkit.playground.story.replies.actions import ask_candidates
 from tests.playground.runs.group import Group, gathered
 from tests.playground.support.refusals import refusal_of
 

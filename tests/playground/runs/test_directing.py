@@ -6,9 +6,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
 from tavernkit.playground.story.runs.queries import Turns, read_turns
-from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.round_control import (
+    choose_queue,
+    pause_round,
+    resume_round,
+    set_auto_mode,
+    set_copilot,
+    skip_turn,
+    stop_round,
+)
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
 from tests.playground.support.refusals import refusal_of

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.messages.changing import restore_message
+from tavernkit.playground.story.messages.service import restore_message
 from tavernkit.playground.story.replies.actions import keep_text, request_stop, retry
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import force_talk
+from tavernkit.playground.story.runs.requests import force_talk, regenerate
 from tavernkit.playground.story.runs.service import fail_run, finish_run
 from tests.playground.runs.group import BROKEN, code, gathered
 from tests.playground.support.refusals import all_rows, refusal_of

@@ -8,8 +8,7 @@ from sqlalchemy import update
 from tavernkit.playground.base.database.models import Round, RoundSlot, Run
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.replies.actions import keep_text, request_stop, retry
-from tavernkit.playground.story.runs.automation import set_auto_mode
-from tavernkit.playground.story.runs.round_control import pause_round
+from tavernkit.playground.story.runs.round_control import pause_round, set_auto_mode
 from tavernkit.playground.story.runs.service import (
     cancel_run,
     checkpoint_run,

@@ -9,8 +9,13 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import retry
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.round_control import choose_queue, skip_turn, stop_round
+from tavernkit.playground.story.runs.round_control import (
+    choose_queue,
+    set_auto_mode,
+    set_copilot,
+    skip_turn,
+    stop_round,
+)
 from tests.playground.runs.group import code, gathered
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tavernkit import Character
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message
-from tavernkit.playground.story.runs.automation import set_auto_mode
+from tavernkit.playground.story.messages.service import exclude_message, hide_message
 from tavernkit.playground.story.runs.requests import force_talk
+from tavernkit.playground.story.runs.round_control import set_auto_mode
 from tavernkit.sillytavern.groups import (
     GroupMember,
     GroupStrategy,

@@ -8,9 +8,8 @@ from sqlalchemy import update
 from tavernkit.playground.base.database.models import SpaceMembership
 from tavernkit.playground.story.characters.service import delete_character
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import force_talk
+from tavernkit.playground.story.messages.service import exclude_message, hide_message
+from tavernkit.playground.story.runs.requests import force_talk, regenerate
 from tavernkit.playground.story.runs.round_control import pause_round, resume_round
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, gathered

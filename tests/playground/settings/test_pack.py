@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
-from tavernkit.playground.story.settings_schema.leaf import LAYERS
-from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
+from tavernkit.playground.story.settings_schema.models import LAYERS
+from tavernkit.playground.story.settings_schema.resolving import GROUPS, SETTINGS, Setting, json_schema, schema_etag
 from tavernkit.sillytavern.story import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 from tests.playground.settings.readers import READ_BY
@@ -99,7 +99,7 @@ def test_the_defaults_are_those_of_a_fresh_sillytavern_and_of_the_columns() -> N
     for name in ("text", "position", "depth", "role", "interval", "scan"):
         assert SETTINGS[f"authors_note.{name}"].default == vars_of(AuthorsNote())[name]
     for setting in SETTINGS.values():
-        column = setting.leaf.columns.get("space")
+        column = setting.name if setting.leaf.has_column and "space" in setting.leaf.layers else None
         default = None if column is None else Space.__table__.columns[column].default
         if default is not None:
             assert default.arg == setting.default

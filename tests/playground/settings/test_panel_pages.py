@@ -13,8 +13,8 @@ from tavernkit.playground.story.settings.service import (
     read_conversation_settings,
     read_space_settings,
 )
-from tavernkit.playground.story.settings_schema.leaf import Layer
-from tavernkit.playground.story.settings_schema.pack import SETTINGS
+from tavernkit.playground.story.settings_schema.models import Layer
+from tavernkit.playground.story.settings_schema.resolving import SETTINGS
 from tavernkit.playground.story.spaces.service import change_space
 from tests.playground.spaces.cast import members
 from tests.playground.spaces.panel import Beside, beside, words

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import Message, Persona, Space, User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.paths.snapshots import state_at
+from tavernkit.playground.story.paths.state import state_at
 from tavernkit.playground.story.spaces.service import create_space, start_story
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import character, members, opened, person, swipes_of

@@ -12,10 +12,16 @@ from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
-from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate, regenerate
+from tavernkit.playground.story.runs.round_control import (
+    choose_queue,
+    pause_round,
+    resume_round,
+    set_auto_mode,
+    set_copilot,
+    skip_turn,
+    stop_round,
+)
 from tavernkit.playground.story.runs.speakers import can_speak, is_group
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.values import Json

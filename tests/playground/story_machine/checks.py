@@ -6,9 +6,9 @@ from collections import Counter
 from uuid import UUID
 
 from tavernkit.playground.base.database.models import Round, RoundSlot
+from tavernkit.playground.story.runs.planner import FINAL
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.speakers import can_speak
-from tavernkit.playground.story.runs.states import FINAL
 from tests.playground.story_machine.model import Line
 from tests.playground.story_machine.stored import Stored
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from uuid import UUID
 
 from tavernkit.playground.base.database.models import Run
-from tavernkit.playground.story.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
+from tavernkit.playground.story.runs.planner import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.values import Json
 
 __all__ = ["UNSET", "Line", "Told", "model_delta"]

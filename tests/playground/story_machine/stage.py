@@ -20,8 +20,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.speakers import has_copilot
-from tavernkit.playground.story.spaces.removing import remove_space
-from tavernkit.playground.story.spaces.service import start_story
+from tavernkit.playground.story.spaces.service import remove_space, start_story
 from tavernkit.values import Json
 from tests.playground.playing import Play
 from tests.playground.story_machine.model import Line, Told, model_delta

@@ -21,7 +21,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.values import Json, Value
 
 __all__ = ["Stored", "read_run", "read_stored"]

@@ -11,9 +11,18 @@ from hypothesis.stateful import precondition, rule
 
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
-from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
+from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    delete_swipe,
+    edit_message,
+    edit_swipe,
+    exclude_message,
+    hide_message,
+    include_message,
+    restore_message,
+    select_swipe,
+    send_message,
+)
 from tavernkit.playground.story.paths.variables import VARIABLES, delete_variable, set_variable
 from tavernkit.playground.story.settings.service import (
     change_conversation_settings,

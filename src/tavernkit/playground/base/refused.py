@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from pydantic import BaseModel
+
 from tavernkit.values import Json
 
 T = TypeVar("T")
@@ -32,13 +34,15 @@ STATUS_OF = {
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a defect
     """Nothing was changed: the transaction that it is raised in rolls back.
 
-    `code` is for programs, `sentence` for the person who asked; `current` is how things are now, where somebody has
-    changed them since they were read; `retry_after` says in how many seconds it is worth asking again.
+    `code` is for programs, `sentence` for the person who asked; `current` is how things are now, as JSON or as a model
+    of it, where somebody has changed them since they were read; `retry_after` says in how many seconds it is worth
+    asking again.
     """
 
-    def __init__(self, *, code: str, sentence: str, current: Json = None, retry_after: int | None = None) -> None:
+    def __init__(self, code: str, sentence: str, *, current: Json = None, retry_after: int | None = None) -> None:
         super().__init__(sentence)
-        self.code, self.sentence, self.current, self.retry_after = code, sentence, current, retry_after
+        self.code, self.sentence, self.retry_after = code, sentence, retry_after
+        self.current = current.model_dump(mode="json") if isinstance(current, BaseModel) else current
 
     @property
     def headers(self) -> dict[str, str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from typing import overload
 
-from tavernkit.values import Json
+from tavernkit.values import Json, JsonObject
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -22,6 +24,12 @@ def titled(text: str, otherwise: str, *, limit: int = 200) -> str:
     return " ".join(storable(text).split())[:limit].strip() or otherwise
 
 
+@overload
+def presentable(value: str) -> str: ...
+@overload
+def presentable(value: JsonObject) -> dict[str, Json]: ...
+@overload
+def presentable(value: Json) -> Json: ...
 def presentable(value: Json) -> Json:
     """JSON as the API sends it: texts that are Unicode, numbers that are numbers."""
     match value:
@@ -29,7 +37,7 @@ def presentable(value: Json) -> Json:
             return storable(value)
         case float():
             return value if math.isfinite(value) else None
-        case dict():
+        case Mapping():
             return {storable(key): presentable(item) for key, item in value.items()}
         case list() | tuple():
             return [presentable(item) for item in value]

@@ -21,7 +21,7 @@ from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.edge.connections import ACCEPTED_AT_ONCE, BoundedProtocol, BoundedServer
 from tavernkit.playground.story.background import job_worker
-from tavernkit.playground.story.providers.key_check import check_key
+from tavernkit.playground.story.providers.service import check_key
 from tavernkit.playground.story.replies.worker import Worker
 from tavernkit.playground.story.seeding import seed
 

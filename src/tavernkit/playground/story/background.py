@@ -8,13 +8,12 @@ from tavernkit.playground.base.jobs.service import REMOVE_KIND
 from tavernkit.playground.base.jobs.work import Handler
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND, import_staged_files
-from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
-from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND
+from tavernkit.playground.story.characters.importing import IMPORT_KIND, import_staged_files
+from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND, carry_out_dry_run
 from tavernkit.playground.story.dry_runs.manual import PIPELINES_KIND, carry_out_pipelines
-from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, write_candidates
-from tavernkit.playground.story.spaces.removing import finish_removing_space
+from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
+from tavernkit.playground.story.spaces.service import finish_removing_space
 from tavernkit.playground.story.sweeping import sweep
 
 HANDLERS: Mapping[str, Handler] = {

@@ -28,11 +28,9 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.files import prepare
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.lorebooks.service import store_book
-from tavernkit.playground.story.presets.kinds import kind_of
-from tavernkit.playground.story.providers.starting import ensure_providers
+from tavernkit.playground.story.presets.queries import kind_of, read_file
+from tavernkit.playground.story.providers.service import ensure_providers
 from tavernkit.playground.story.spaces.service import open_space
-from tavernkit.reading import parse_json
-from tavernkit.sillytavern.presets import read_preset
 
 GROUP_NAME = "The end of line nine"
 SEEDED = "seeded"
@@ -72,13 +70,12 @@ async def _store_company(session: AsyncSession, runtime: Runtime, owner: User) -
     book, _ = read_book(file)
     stored = await store_book(runtime, session, owner.id, book, file_sha256=hashlib.sha256(file).hexdigest())
     file = example.read(example.PRESET)
-    read, _ = read_preset(file)
-    document = parse_json(file, what="The preset")
+    read, _, document = read_file(file)
     preset = Preset(
         id=runtime.ids(),
         owner_id=owner.id,
         kind=kind_of(read),
-        name=document["name"],
+        name=str(document["name"]),
         data=document,
         created_at=now,
         updated_at=now,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -25,8 +24,8 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.conversations.removing import remove_unused_texts
-from tavernkit.playground.story.prompting.unused_blocks import remove_unused_blocks
+from tavernkit.playground.story.conversations.service import remove_unused_texts
+from tavernkit.playground.story.prompting.records import remove_unused_blocks
 
 KEPT_EVENTS = 50
 """So many events of each conversation stay, however old: a page that missed more is refreshed as a whole."""
@@ -70,17 +69,13 @@ async def _remove_texts(runtime: Runtime, until: asyncio.Event) -> int:
             break
         after = ids[-1]
         if unused:
-            removed += await _remove_unused(runtime, unused)
+            async with runtime.database.write() as session:
+                # A branch that is being made locks the texts that it shares. One that could be locked is looked at
+                # again, by a statement that sees what was committed until then.
+                query = select(TextContent.id).where(TextContent.id.in_(unused)).order_by(TextContent.id)
+                locked = (await session.scalars(query.with_for_update(skip_locked=True))).all()
+                removed += await remove_unused_texts(session, locked)
     return removed
-
-
-async def _remove_unused(runtime: Runtime, ids: Sequence[UUID]) -> int:
-    async with runtime.database.write() as session:
-        # A branch that is being made locks the texts that it shares. One that could be locked is looked at again, by a
-        # statement that sees what was committed until then.
-        query = select(TextContent.id).where(TextContent.id.in_(ids)).order_by(TextContent.id)
-        locked = (await session.scalars(query.with_for_update(skip_locked=True))).all()
-        return await remove_unused_texts(session, locked)
 
 
 async def _remove_events(runtime: Runtime, until: asyncio.Event) -> int:

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from tavernkit.macros.borrowed import BorrowedVariables
-from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.macros.engine import BorrowedVariables, MacroEnvironment
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.text.replies import collapse_newlines

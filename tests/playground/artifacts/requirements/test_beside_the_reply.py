@@ -13,7 +13,7 @@ from tavernkit.playground.base.database.models import MessageSwipe, Provider
 from tavernkit.playground.base.llm.base import ThoughtDelta
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.artifacts.service import list_artifacts
-from tavernkit.playground.story.prompting.history import REASONING
+from tavernkit.playground.story.prompting.inputs import REASONING
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
 from tests.playground.pipelines.following import Followed, counting, following, profile
 

@@ -16,7 +16,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.pipelines.documents import NewProfile
 from tavernkit.playground.story.pipelines.service import create_profile
-from tavernkit.playground.story.prompting.history import WORDINGS
+from tavernkit.playground.story.prompting.inputs import WORDINGS
 from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
 from tests.playground.pipelines.following import DICE, Followed, counting, following, profile

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.models import ArtifactVersion, Message
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.pipelines.documents import PatchProfile
 from tavernkit.playground.story.pipelines.service import edit_profile
 from tests.playground.artifacts.requirements.watching import told

@@ -29,10 +29,14 @@ from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
 from tavernkit.playground.story.characters.cards import changes_between
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
-from tavernkit.playground.story.characters.exporting import ExportFormat, export_character
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
-from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
-from tavernkit.playground.story.characters.importing import SameName, import_file
+from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, ExportFormat, export_character
+from tavernkit.playground.story.characters.importing import (
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    SameName,
+    import_file,
+    start_import,
+)
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
     Scope,

@@ -11,7 +11,7 @@ from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page
 from tavernkit.playground.edge.api.schemas.conversations import ConversationChange, ConversationIn, ConversationItem
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.conversations.documents import ConversationOut
-from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations, read_conversation
+from tavernkit.playground.story.conversations.queries import ListedConversation, list_conversations, read_conversation
 from tavernkit.playground.story.conversations.service import (
     change_conversation,
     create_conversation,

@@ -13,7 +13,7 @@ from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.forking import fork
-from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
+from tavernkit.playground.story.conversations.queries import TreeNode, read_tree
 
 
 class ForkIn(StrictModel):

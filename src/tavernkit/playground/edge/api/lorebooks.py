@@ -16,7 +16,6 @@ from tavernkit.playground.edge.api.files import json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import links as link_service
 from tavernkit.playground.story.lorebooks import queries, service
 from tavernkit.playground.story.lorebooks.documents import (
@@ -184,21 +183,19 @@ async def list_entries(
 @router.post("/{lorebook_id}/entries", status_code=201, responses=documented(409))
 async def add_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, new: NewEntry) -> EntryOut:
     """Add an entry at the end."""
-    return EntryOut.of(await entry_service.add_entry(running, asked, lorebook_id, new.data))
+    return EntryOut.of(await service.add_entry(running, asked, lorebook_id, new.data))
 
 
 @router.put("/{lorebook_id}/entries/order", responses=documented())
 async def reorder_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, order: EntryOrder) -> LorebookOut:
     """Put some entries, or all, into another order."""
-    return LorebookOut.of(await entry_service.reorder_entries(running, asked, lorebook_id, order.ids))
+    return LorebookOut.of(await service.reorder_entries(running, asked, lorebook_id, order.ids))
 
 
 @router.post("/{lorebook_id}/entries/toggle", responses=documented())
 async def toggle_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
     """Switch all entries, or some, on or off."""
-    changed, book = await entry_service.toggle_entries(
-        running, asked, lorebook_id, enabled=toggle.enabled, ids=toggle.ids
-    )
+    changed, book = await service.toggle_entries(running, asked, lorebook_id, enabled=toggle.enabled, ids=toggle.ids)
     return Toggled(changed=changed, lorebook=LorebookOut.of(book))
 
 
@@ -216,9 +213,7 @@ async def update_entry(
 ) -> EntryOut:
     """Change some fields of an entry."""
     return EntryOut.of(
-        await entry_service.update_entry(
-            running, asked, lorebook_id, entry_id, revision=patch.revision, data=patch.data
-        )
+        await service.update_entry(running, asked, lorebook_id, entry_id, revision=patch.revision, data=patch.data)
     )
 
 
@@ -231,13 +226,13 @@ async def delete_entry(
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only if it is still this one.")] = None,
 ) -> None:
     """Take an entry out of its book."""
-    await entry_service.delete_entry(running, asked, lorebook_id, entry_id, revision=revision)
+    await service.delete_entry(running, asked, lorebook_id, entry_id, revision=revision)
 
 
 @router.post("/{lorebook_id}/entries/{entry_id}/duplicate", status_code=201, responses=documented(409))
 async def duplicate_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """Copy an entry to the end of its book."""
-    return EntryOut.of(await entry_service.duplicate_entry(running, asked, lorebook_id, entry_id))
+    return EntryOut.of(await service.duplicate_entry(running, asked, lorebook_id, entry_id))
 
 
 def _place(

@@ -11,8 +11,8 @@ from tavernkit.playground.base.paging import foreign_cursor, place_behind
 from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.members import MemberChange, MemberIn, MemberOrder
 from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.story.access.access import list_members, read_member
 from tavernkit.playground.story.access.documents import MemberOut
-from tavernkit.playground.story.access.members import list_members, read_member
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 
 router = APIRouter(tags=["members"])

@@ -14,12 +14,23 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
-from tavernkit.playground.story.messages.reading import read_message, read_messages, read_swipes
-from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
+from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    delete_swipe,
+    edit_message,
+    edit_swipe,
+    exclude_message,
+    hide_message,
+    include_message,
+    read_message,
+    read_messages,
+    read_swipes,
+    restore_message,
+    select_swipe,
+    send_message,
+)
 from tavernkit.playground.story.paths.documents import MessageOut
-from tavernkit.playground.story.paths.messages import shown_message
+from tavernkit.playground.story.paths.state import shown_message
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 
 Content = Annotated[str, Field(description=f"The text, at most {MAX_MESSAGE_CHARACTERS:,} characters.")]

@@ -11,9 +11,16 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.paths.global_variables import delete_global, get_globals, set_global
-from tavernkit.playground.story.paths.queries import read_state
-from tavernkit.playground.story.paths.variables import MAX_NAME_CHARACTERS, delete_variable, get_variables, set_variable
+from tavernkit.playground.story.paths.state import read_state
+from tavernkit.playground.story.paths.variables import (
+    MAX_NAME_CHARACTERS,
+    delete_global,
+    delete_variable,
+    get_globals,
+    get_variables,
+    set_global,
+    set_variable,
+)
 
 
 class StateOut(BaseModel):

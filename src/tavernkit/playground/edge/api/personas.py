@@ -13,7 +13,7 @@ from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
-from tavernkit.playground.story.personas import queries, service
+from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
 
 
@@ -32,7 +32,7 @@ async def list_personas(
 ) -> Page[PersonaOut]:
     """Your personas, by name."""
     async with running.database.read() as session:
-        rows = await queries.personas_page(session, asked, behind=behind_name(after), limit=limit + 1)
+        rows = await service.personas_page(session, asked, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, PersonaOut.of, lambda row: (row.name, str(row.id)))
 
 
@@ -60,7 +60,7 @@ async def export_personas(running: AppRuntime, asked: ApiViewer) -> Response:
 async def show_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> PersonaOut:
     """One persona."""
     async with running.database.read() as session:
-        return PersonaOut.of(await queries.persona_for(session, asked, persona_id))
+        return PersonaOut.of(await service.persona_for(session, asked, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))

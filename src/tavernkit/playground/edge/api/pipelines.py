@@ -16,9 +16,8 @@ from tavernkit.playground.edge.api.files import json_download
 from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.pipelines import choosing, examples, queries, service
+from tavernkit.playground.story.pipelines import choosing, queries, service
 from tavernkit.playground.story.pipelines.checking import check_content
-from tavernkit.playground.story.pipelines.copies import MAX_FILE_BYTES, exported
 from tavernkit.playground.story.pipelines.documents import (
     AddExample,
     Choose,
@@ -28,6 +27,7 @@ from tavernkit.playground.story.pipelines.documents import (
     ProfilePlace,
     ProfileSummary,
 )
+from tavernkit.playground.story.pipelines.service import MAX_FILE_BYTES, exported
 
 
 class CheckProfile(StrictModel):
@@ -139,7 +139,7 @@ async def choose_profile(running: AppRuntime, asked: ApiViewer, new: Choose) -> 
 @choices_router.post("/add", responses=documented(409))
 async def add_example(running: AppRuntime, asked: ApiViewer, new: AddExample) -> ProfileOut:
     """Follow an example beside what is followed at such a place, in one profile of yours that holds both."""
-    return ProfileOut.with_content(*await examples.add_example(running, asked, new))
+    return ProfileOut.with_content(*await service.add_example(running, asked, new))
 
 
 @choices_router.delete("", status_code=204, responses=documented(409))

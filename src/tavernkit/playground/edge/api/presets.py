@@ -28,8 +28,8 @@ from tavernkit.playground.story.presets.documents import (
     PresetOut,
     PresetSummary,
 )
-from tavernkit.playground.story.presets.kinds import RISUAI, Kind, decode_preset
-from tavernkit.playground.story.presets.prompt_manager import listed_prompts
+from tavernkit.playground.story.presets.queries import RISUAI, Kind, decode_preset
+from tavernkit.playground.story.presets.service import listed_prompts
 from tavernkit.risuai.files import write_preset_file
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt

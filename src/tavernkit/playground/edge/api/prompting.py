@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.api.schemas.prompting import ComparisonOut, PreviewIn, PromptChangeOut, SentPromptOut
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.previews import previewing, queries
+from tavernkit.playground.story.previews import service
 
 router = APIRouter(tags=["prompts"])
 
@@ -21,13 +21,13 @@ Other = Annotated[UUID, Query(alias="with", description="The run whose prompt it
 @router.get("/runs/{run_id}/prompt", responses=documented())
 async def show_prompt(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> SentPromptOut:
     """The prompt that a run has sent, with where each part came from and what was left out."""
-    return SentPromptOut.of(await queries.read_prompt(runtime, viewer, run_id))
+    return SentPromptOut.of(await service.read_prompt(runtime, viewer, run_id))
 
 
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
 async def compare_prompts(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId, other: Other) -> ComparisonOut:
     """What has changed from another run's prompt to this one's, block by block."""
-    changes = await queries.compare_prompts(runtime, viewer, other, run_id)
+    changes = await service.compare_prompts(runtime, viewer, other, run_id)
     return ComparisonOut(before=other, after=run_id, changes=[PromptChangeOut.of(change) for change in changes])
 
 
@@ -39,7 +39,5 @@ async def preview_prompt(
     body: PreviewIn,
 ) -> SentPromptOut:
     """The prompt that would be sent now. No model is asked, and nothing is written."""
-    prompt = await previewing.preview_prompt(
-        runtime, viewer, conversation_id, speaker_id=body.speaker_id, kind=body.kind
-    )
+    prompt = await service.preview_prompt(runtime, viewer, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
     return SentPromptOut.of(prompt)

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from tavernkit.playground.base.paging import behind_name
 from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.providers import queries, service, trying
+from tavernkit.playground.story.providers import queries, service
 from tavernkit.playground.story.providers.documents import (
     In,
     ModelsOut,
@@ -76,10 +76,10 @@ async def delete_provider(running: AppRuntime, asked: ApiViewer, provider_id: UU
 @router.post("/{provider_id}/test", responses=documented())
 async def try_connection(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> TrialOut:
     """Ask the model something tiny, and say whether it answers."""
-    return await trying.try_connection(running, asked, provider_id)
+    return await service.try_connection(running, asked, provider_id)
 
 
 @router.get("/{provider_id}/models", responses=documented())
 async def list_models(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> ModelsOut:
     """The models that the provider says it has."""
-    return await trying.list_models(running, asked, provider_id)
+    return await service.list_models(running, asked, provider_id)

@@ -22,15 +22,20 @@ from tavernkit.playground.edge.api.schemas.runs import (
 )
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.documents import MessageOut
-from tavernkit.playground.story.paths.messages import shown_message
-from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.replies.candidates import ask_candidates
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.story.paths.state import shown_message
+from tavernkit.playground.story.replies.actions import ask_candidates, discard_text, keep_text, request_stop, retry
 from tavernkit.playground.story.runs.documents import RunOut, TurnsOut
 from tavernkit.playground.story.runs.queries import Turns, list_runs, read_run, read_turns
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
-from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate, regenerate
+from tavernkit.playground.story.runs.round_control import (
+    choose_queue,
+    pause_round,
+    resume_round,
+    set_auto_mode,
+    set_copilot,
+    skip_turn,
+    stop_round,
+)
 
 router = APIRouter(tags=["runs"])
 

@@ -14,7 +14,7 @@ from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
-from tavernkit.playground.story.settings_schema.pack import json_schema, schema_etag
+from tavernkit.playground.story.settings_schema.resolving import json_schema, schema_etag
 
 
 class SettingsPatch(StrictModel):

@@ -29,7 +29,7 @@ from tavernkit.playground.edge.models_api.queries import CharacterModel, read_re
 from tavernkit.playground.edge.models_api.storing import note_sent_text
 from tavernkit.playground.edge.models_api.wire import Chunks, completion_of, event
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.prompting.inputs import ReplyLimits
 from tavernkit.playground.story.replies.actions import request_stop
 from tavernkit.playground.story.runs.requests import continue_reply

@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.realtime.bus import Subscription
 from tavernkit.playground.base.realtime.outbox import is_access_in_question
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.runs.states import FINAL
+from tavernkit.playground.story.runs.planner import FINAL
 
 
 class GrowingText:

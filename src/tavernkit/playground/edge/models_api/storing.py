@@ -13,7 +13,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.history import SentMessage, fingerprint
 from tavernkit.playground.edge.models_api.queries import SENT_AS
 from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.paths.snapshots import keep_snapshots
+from tavernkit.playground.story.paths.state import keep_snapshots
 from tavernkit.playground.story.runs.speakers import speaking_member
 
 

@@ -30,17 +30,25 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import one_file, received_form
-from tavernkit.playground.story.characters.editing import form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
-from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, file_as_version, start_import
-from tavernkit.playground.story.characters.importing import SameName
+from tavernkit.playground.story.characters.importing import (
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    SameName,
+    file_as_version,
+    start_import,
+)
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
 from tavernkit.playground.story.characters.service import (
     begin_story,
     delete_character,
     duplicate_character,
+    form_of,
+    merged_with_now,
     restore_version,
+    save_form,
     set_avatar,
+    typed_form,
 )
 
 router = APIRouter()

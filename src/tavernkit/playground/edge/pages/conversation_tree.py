@@ -16,7 +16,7 @@ from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.web.forms import Version, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
-from tavernkit.playground.story.conversations.listing import read_conversation
+from tavernkit.playground.story.conversations.queries import read_conversation
 from tavernkit.playground.story.conversations.service import change_conversation, delete_conversation
 
 router = APIRouter(prefix="/conversations/{conversation_id}")

@@ -39,7 +39,6 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import service
 from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.queries import entry_of, lorebook_of
@@ -147,7 +146,7 @@ async def add_entry(
 ) -> Response:
     try:
         data = changed_fields(form_of(ENTRY_TEMPLATE), form)
-        made = await entry_service.add_entry(runtime, viewer, lorebook_id, data)
+        made = await service.add_entry(runtime, viewer, lorebook_id, data)
     except Refused as refused:
         return await _entry_page(runtime, viewer, lorebook_id, form=form, refused=refused)
     return RedirectResponse(f"/lorebooks/{lorebook_id}#entry_{made.id}", status_code=303)
@@ -171,9 +170,7 @@ async def change_entry(
     seen = await _entry(runtime, viewer, lorebook_id, entry_id)
     try:
         data = changed_fields(form_of(seen.data), form)
-        saved = await entry_service.update_entry(
-            runtime, viewer, lorebook_id, entry_id, revision=given.revision, data=data
-        )
+        saved = await service.update_entry(runtime, viewer, lorebook_id, entry_id, revision=given.revision, data=data)
     except Refused as refused:
         return await _entry_page(runtime, viewer, lorebook_id, entry_id, form=form, refused=refused)
     streams = saved_streams("revision", saved.revision, saved.updated_at)
@@ -189,7 +186,7 @@ async def switch_entry(
     entry_id: UUID,
     enabled: Annotated[bool, Form()],
 ) -> Response:
-    _, book = await entry_service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
+    _, book = await service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
     entry = await _entry(runtime, viewer, lorebook_id, entry_id)
     row = render("lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
     streams = stream("replace", f"entry_{entry_id}", row) + saved_streams("settings_version", book.settings_version)
@@ -198,7 +195,7 @@ async def switch_entry(
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
 async def duplicate_entry(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, entry_id: UUID) -> Response:
-    copy = await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
+    copy = await service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
     return RedirectResponse(f"/lorebooks/{lorebook_id}/entries/{copy.id}", status_code=303)
 
 
@@ -207,7 +204,7 @@ async def delete_entry(
     runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, entry_id: UUID, revision: Revision
 ) -> Response:
     try:
-        await entry_service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
+        await service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
     except Refused as refused:
         return await _entry_page(runtime, viewer, lorebook_id, entry_id, refused=refused)
     return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)

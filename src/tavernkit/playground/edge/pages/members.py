@@ -17,8 +17,7 @@ from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.web.forms import Version, understood, whole_number
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
-from tavernkit.playground.story.access.access import Access, member_for
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import Access, active_members, member_for
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/members", dependencies=IN_PANEL)

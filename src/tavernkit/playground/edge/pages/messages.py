@@ -30,10 +30,15 @@ from tavernkit.playground.edge.web.requests import (
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
-from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
-from tavernkit.playground.story.messages.swipes import edit_message, select_swipe
-from tavernkit.playground.story.runs.regenerating import regenerate
-from tavernkit.playground.story.runs.requests import continue_reply
+from tavernkit.playground.story.messages.service import (
+    edit_message,
+    exclude_message,
+    hide_message,
+    include_message,
+    restore_message,
+    select_swipe,
+)
+from tavernkit.playground.story.runs.requests import continue_reply, regenerate
 
 router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
 

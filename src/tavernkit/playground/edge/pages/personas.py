@@ -33,8 +33,7 @@ from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
-from tavernkit.playground.story.personas.queries import persona_for
-from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, set_picture
+from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, persona_for, set_picture
 
 router = APIRouter()
 

@@ -21,7 +21,7 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.pipelines import copies, examples, service
+from tavernkit.playground.story.pipelines import service
 from tavernkit.playground.story.pipelines.checking import check_text, count_of
 from tavernkit.playground.story.pipelines.choosing import choose_profile, chosen_at, forget_choice
 from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, ProfilePlace
@@ -77,10 +77,10 @@ async def create(runtime: AppRuntime, viewer: PageViewer, name: Text) -> Respons
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
 async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
-        row, report = await copies.import_profile(runtime, viewer, data, name=name)
+        row, report = await service.import_profile(runtime, viewer, data, name=name)
         return ImportedItem(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
+    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
     library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
     return imported_answer(request, outcomes, library, otherwise="/pipelines")
 
@@ -92,7 +92,7 @@ async def switch_on_example(
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
     place = ProfilePlace(conversation_id=conversation or None)
     try:
-        profile = await copies.switch_on_example(runtime, viewer, example, place)
+        profile = await service.switch_on_example(runtime, viewer, example, place)
     except Refused as refused:
         return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
     return await _switched(
@@ -119,7 +119,7 @@ async def add_example(
             settings_version=settings_version,
             conversation_id=conversation or None,
         )
-        profile, _ = await examples.add_example(runtime, viewer, new)
+        profile, _ = await service.add_example(runtime, viewer, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise
@@ -187,7 +187,7 @@ async def check(
 
 @router.post("/pipelines/{profile_id}/duplicate")
 async def duplicate(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    copy = await copies.duplicate_profile(runtime, viewer, profile_id)
+    copy = await service.duplicate_profile(runtime, viewer, profile_id)
     return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
 
 

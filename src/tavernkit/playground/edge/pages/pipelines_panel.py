@@ -15,9 +15,8 @@ from tavernkit.playground.edge.presenting.panel import panel_access, panel_answe
 from tavernkit.playground.edge.presenting.pipelines_panel import pipelines_panel_view
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.pipelines.choosing import choose_profile, forget_choice
-from tavernkit.playground.story.pipelines.conversation_choices import WIDER, PlaceKind
 from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace
-from tavernkit.playground.story.pipelines.queries import profiles_by_id
+from tavernkit.playground.story.pipelines.queries import WIDER, PlaceKind, profiles_by_id
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
 

@@ -27,10 +27,9 @@ from tavernkit.playground.edge.views.providers import Answer, answer_of, models_
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
-from tavernkit.playground.story.providers import service, trying
+from tavernkit.playground.story.providers import service
 from tavernkit.playground.story.providers.documents import PatchProvider
-from tavernkit.playground.story.providers.queries import provider_to_manage
-from tavernkit.playground.story.providers.usual import USUAL, usual_server
+from tavernkit.playground.story.providers.queries import USUAL, provider_to_manage, usual_server
 
 router = APIRouter()
 
@@ -81,7 +80,7 @@ async def try_model(
     saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
-    trial = await trying.try_connection(runtime, viewer, provider_id)
+    trial = await service.try_connection(runtime, viewer, provider_id)
     return _answered(request, saved, answer_of(saved, trial))
 
 
@@ -93,7 +92,7 @@ async def list_models(
     saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
-    listed = await trying.list_models(runtime, viewer, provider_id)
+    listed = await service.list_models(runtime, viewer, provider_id)
     return _answered(request, saved, models_answer(saved, listed), names=listed.models)
 
 

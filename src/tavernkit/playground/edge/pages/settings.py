@@ -18,7 +18,7 @@ from tavernkit.playground.edge.presenting.settings_values import typed_changes
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
-from tavernkit.playground.story.settings_schema.leaf import Layer
+from tavernkit.playground.story.settings_schema.models import Layer
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/settings", dependencies=IN_PANEL)
 

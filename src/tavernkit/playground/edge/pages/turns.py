@@ -25,11 +25,20 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.previews.previewing import PreviewKind
-from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
-from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS, set_auto_mode, set_copilot
+from tavernkit.playground.story.previews.service import PreviewKind
+from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
 from tavernkit.playground.story.runs.requests import force_talk
-from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.round_control import (
+    MAX_ROUNDS,
+    MAX_STEPS,
+    choose_queue,
+    pause_round,
+    resume_round,
+    set_auto_mode,
+    set_copilot,
+    skip_turn,
+    stop_round,
+)
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 

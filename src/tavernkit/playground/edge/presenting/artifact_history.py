@@ -17,7 +17,7 @@ from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
 from tavernkit.playground.edge.views.artifacts import ArtifactVersionView, HistoryView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.artifacts.documents import in_words
-from tavernkit.playground.story.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
+from tavernkit.playground.story.artifacts.service import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
 from tavernkit.values import JsonObject
 

@@ -18,9 +18,9 @@ from tavernkit.playground.edge.presenting.artifacts import chat_limit, overlay_v
 from tavernkit.playground.edge.views.artifacts import OverlayView
 from tavernkit.playground.story.artifacts.journal import UPDATED
 from tavernkit.playground.story.artifacts.path import ranked_versions, session_of
-from tavernkit.playground.story.artifacts.queries import heads_at
-from tavernkit.playground.story.artifacts.rows import artifact_of
-from tavernkit.playground.story.prompting.history import WORDINGS
+from tavernkit.playground.story.artifacts.service import heads_at
+from tavernkit.playground.story.artifacts.store import artifact_of
+from tavernkit.playground.story.prompting.inputs import WORDINGS
 from tavernkit.values import Value
 
 ALONG_THE_PATH = frozenset({UPDATED, "reply", "message_changed", "message_hidden", "message_restored"})

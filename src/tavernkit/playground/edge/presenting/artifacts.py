@@ -47,9 +47,8 @@ from tavernkit.playground.edge.views.artifacts import (
 )
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
-from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
-from tavernkit.playground.story.artifacts.rows import artifact_of
-from tavernkit.playground.story.artifacts.store import read_at_one_moment
+from tavernkit.playground.story.artifacts.service import heads_at, newest_versions
+from tavernkit.playground.story.artifacts.store import artifact_of, read_at_one_moment
 from tavernkit.values import JsonObject
 
 MOST_CARDS = 40

@@ -13,7 +13,7 @@ from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.characters import tile_view
 from tavernkit.playground.edge.views.characters import FileState, FileView, ImportView
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND, MAX_FILES
+from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import CharacterLine, lines_of
 
 AT_ONCE = 200

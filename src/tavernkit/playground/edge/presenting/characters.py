@@ -33,10 +33,8 @@ from tavernkit.playground.edge.views.characters import (
     VersionPageView,
     VersionsView,
 )
-from tavernkit.playground.story.characters.cards import changes_between, stored_card
-from tavernkit.playground.story.characters.editing import CardForm, form_of
-from tavernkit.playground.story.characters.folding import fold
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND
+from tavernkit.playground.story.characters.cards import changes_between, fold, stored_card
+from tavernkit.playground.story.characters.importing import IMPORT_KIND
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
     Scope,
@@ -54,6 +52,7 @@ from tavernkit.playground.story.characters.queries import (
     used_tags,
     versions_of,
 )
+from tavernkit.playground.story.characters.service import CardForm, form_of
 from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.

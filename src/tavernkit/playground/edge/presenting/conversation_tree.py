@@ -18,8 +18,7 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS, trail_of
 from tavernkit.playground.edge.views.spaces import TrailView
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.conversations.listing import last_texts
-from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
+from tavernkit.playground.story.conversations.queries import TreeNode, last_texts, read_tree
 from tavernkit.values import Value
 
 Rail: TypeAlias = Literal["gap", "line", "tee", "end"]

@@ -23,9 +23,9 @@ from tavernkit.playground.edge.presenting.home_queries import recent_stories
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND
 from tavernkit.playground.story.pipelines.queries import profile_for
-from tavernkit.playground.story.pipelines.record import HOOKS, REASONS, STATES
-from tavernkit.playground.story.prompting.parts import part_name
-from tavernkit.playground.story.prompting.usage import cost_words
+from tavernkit.playground.story.pipelines.reports import HOOKS, REASONS, STATES
+from tavernkit.playground.story.prompting.fitting import part_name
+from tavernkit.playground.story.prompting.replies import cost_words
 from tavernkit.values import Value
 
 STORIES_SHOWN = 30

@@ -23,8 +23,8 @@ from tavernkit.playground.edge.presenting.home_queries import (
 )
 from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.edge.web.requests import API_PREFIX
-from tavernkit.playground.story.conversations.opening import FIRST_TITLE
-from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.conversations.service import FIRST_TITLE
+from tavernkit.playground.story.personas.service import all_personas
 from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.values import Value

@@ -21,7 +21,7 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.story.characters.queries import found_by
-from tavernkit.playground.story.conversations.listing import last_message_id
+from tavernkit.playground.story.conversations.queries import last_message_id
 from tavernkit.playground.story.spaces.queries import is_in
 
 LAST_WORDS = 600

@@ -21,10 +21,8 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.spaces import BookPlace, ChoiceView, LinkedBookView, LorePanelView
-from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.lorebooks.books import card_book
-from tavernkit.playground.story.lorebooks.queries import lorebooks_page
+from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
+from tavernkit.playground.story.lorebooks.queries import card_book, lorebooks_page
 
 BOOKS_SHOWN = 500
 ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")

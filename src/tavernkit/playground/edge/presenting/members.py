@@ -14,10 +14,9 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import face
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, MembersView, MemberView
-from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.access.members import PicturedMember, pictured_members
+from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members
 from tavernkit.playground.story.characters.queries import CharacterLine, characters_page
-from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.personas.service import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.values import Value

@@ -31,7 +31,7 @@ from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
-from tavernkit.playground.story.prompting.history import REASONING, prompt_text
+from tavernkit.playground.story.prompting.inputs import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
 
 

@@ -11,7 +11,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import PaletteLink, story_title
 from tavernkit.playground.edge.presenting.home_queries import recent_stories
-from tavernkit.playground.story.characters.folding import fold
+from tavernkit.playground.story.characters.cards import fold
 
 LONGEST_QUESTION = 100
 SHOWN = 12

@@ -27,10 +27,7 @@ from tavernkit.playground.edge.views.pipelines import (
     ProfileView,
     TargetView,
 )
-from tavernkit.playground.story.pipelines.checking import Checked, check_content
-from tavernkit.playground.story.pipelines.conversation_choices import read_profile_choices
-from tavernkit.playground.story.pipelines.copies import example_in_full
-from tavernkit.playground.story.pipelines.examples import examples_in
+from tavernkit.playground.story.pipelines.checking import Checked, check_content, readable_part
 from tavernkit.playground.story.pipelines.queries import (
     FollowedPlace,
     choice_at,
@@ -39,9 +36,10 @@ from tavernkit.playground.story.pipelines.queries import (
     profile_for,
     profiles_by_id,
     profiles_page,
+    read_profile_choices,
     version_of,
 )
-from tavernkit.playground.story.pipelines.reading import readable_part
+from tavernkit.playground.story.pipelines.service import example_in_full, examples_in
 from tavernkit.text.js_json import to_json
 from tavernkit.values import JsonObject
 

@@ -13,16 +13,16 @@ from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.pipelines import FollowedView, PipelinesPanelView, PlaceChoiceView
 from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.pipelines.conversation_choices import (
+from tavernkit.playground.story.pipelines.queries import (
     NONE,
     WIDER,
     PlaceKind,
     ProfileChoices,
     mark_of,
     place_of,
+    profiles_page,
     read_profile_choices,
 )
-from tavernkit.playground.story.pipelines.queries import profiles_page
 
 PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"

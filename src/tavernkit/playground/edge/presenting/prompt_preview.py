@@ -10,11 +10,15 @@ from uuid import UUID
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.previews.previewing import PreviewKind, preview_prompt, speaker_at_hand
-from tavernkit.playground.story.previews.queries import KeptBlock, KeptPrompt
-from tavernkit.playground.story.prompting.parts import part_name
+from tavernkit.playground.story.access.access import Access, active_members, conversation_for
+from tavernkit.playground.story.previews.service import (
+    KeptBlock,
+    KeptPrompt,
+    PreviewKind,
+    preview_prompt,
+    speaker_at_hand,
+)
+from tavernkit.playground.story.prompting.fitting import part_name
 from tavernkit.values import JsonObject, Value
 
 LONGEST_SHOWN = 20_000

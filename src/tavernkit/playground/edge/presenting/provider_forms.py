@@ -13,7 +13,7 @@ from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
-from tavernkit.playground.story.providers.usual import UsualServer
+from tavernkit.playground.story.providers.queries import UsualServer
 
 FIELDS = {
     "name": "the name",

@@ -26,12 +26,18 @@ from tavernkit.playground.edge.presenting.prompt_preview import (
     verdict_view,
 )
 from tavernkit.playground.edge.views.spaces import PanelRunView, RunsView
-from tavernkit.playground.story.pipelines.record import PipelinesView, failed_steps, pipelines_view, run_words
-from tavernkit.playground.story.pipelines.reports import run_around, runs_around
-from tavernkit.playground.story.previews.queries import compare_prompts, read_prompt
+from tavernkit.playground.story.pipelines.reports import (
+    PipelinesView,
+    failed_steps,
+    pipelines_view,
+    run_around,
+    run_words,
+    runs_around,
+)
+from tavernkit.playground.story.previews.service import compare_prompts, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE
-from tavernkit.playground.story.prompting.usage import cost_words
+from tavernkit.playground.story.prompting.replies import cost_words
 from tavernkit.playground.story.runs.queries import list_runs, read_run
 from tavernkit.values import Value
 

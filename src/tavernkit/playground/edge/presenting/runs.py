@@ -20,11 +20,11 @@ from tavernkit.playground.edge.views.runs import (
     TurnsState,
     TurnsView,
 )
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import active_members
+from tavernkit.playground.story.runs.planner import ACTIVE
 from tavernkit.playground.story.runs.queries import Turns, active_round, shown_turns
 from tavernkit.playground.story.runs.rounds import rules_of
 from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
-from tavernkit.playground.story.runs.states import ACTIVE
 
 ASKED = {
     "force_talk": "Asked to speak.",

@@ -17,13 +17,19 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
 from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
-from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source, VisibleWhen
-from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
-from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
+from tavernkit.playground.story.settings_schema.models import Control, Layer, Source, VisibleWhen
+from tavernkit.playground.story.settings_schema.resolving import (
+    GROUPS,
+    SETTINGS,
+    Effective,
+    Layered,
+    Setting,
+    effective,
+    own_values,
+)
 from tavernkit.values import Json, JsonObject, Value
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tavernkit.playground.edge.web.forms import one_newline
 from tavernkit.playground.story.settings.documents import SettingsOut
-from tavernkit.playground.story.settings_schema.leaf import Layer
-from tavernkit.playground.story.settings_schema.pack import SETTINGS, Setting, json_schema
+from tavernkit.playground.story.settings_schema.models import Layer
+from tavernkit.playground.story.settings_schema.resolving import SETTINGS, Setting, json_schema
 from tavernkit.values import Json, JsonObject
 
 NOT_A_NUMBER = "not a number"

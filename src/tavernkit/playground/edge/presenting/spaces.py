@@ -12,9 +12,8 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.home import face
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.views.spaces import SpaceStoryView, SpaceView
-from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.access.members import pictured_members
-from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations
+from tavernkit.playground.story.access.access import Access, pictured_members, space_for
+from tavernkit.playground.story.conversations.queries import ListedConversation, list_conversations
 
 STORIES_PER_PAGE = 30
 MEMBERS_SHOWN = 100

@@ -13,8 +13,8 @@ from tavernkit.artifacts.pipelines import LlmStep, Profile
 from tavernkit.playground.base.database.models import Message, PipelineProfile, PipelineProfileVersion, PipelineRun
 from tavernkit.playground.edge.views.artifacts import FailureView
 from tavernkit.playground.story.artifacts.path import is_of_active_swipe
-from tavernkit.playground.story.pipelines.reading import readable_part
-from tavernkit.playground.story.pipelines.record import REASONS
+from tavernkit.playground.story.pipelines.checking import readable_part
+from tavernkit.playground.story.pipelines.reports import REASONS
 from tavernkit.values import Json, JsonObject
 
 RUNS_READ = 10

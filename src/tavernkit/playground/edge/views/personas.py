@@ -13,7 +13,7 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.forms import one_newline
-from tavernkit.playground.story.personas.queries import personas_page
+from tavernkit.playground.story.personas.service import personas_page
 from tavernkit.values import Value
 
 PERSONAS_PER_PAGE = 100

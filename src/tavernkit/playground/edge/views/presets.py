@@ -15,9 +15,8 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.presets.kinds import decode_preset
-from tavernkit.playground.story.presets.prompt_manager import listed_prompts
-from tavernkit.playground.story.presets.queries import default_preset_id, preset_for, presets_page
+from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
+from tavernkit.playground.story.presets.service import listed_prompts
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt

@@ -1,34 +1,52 @@
-"""Who may do what in a space: the one place where that is decided.
+"""Who is in a space and may do what there: the one place where that is decided; and the locks, in the order of all.
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
 only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
 may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
 administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
 membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+
+Before a run or a round is changed, locks are taken in this order: owner, space, conversation, run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from enum import IntEnum
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import and_, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, Space, SpaceMembership
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    OutboxEvent,
+    Persona,
+    Run,
+    Space,
+    SpaceMembership,
+    User,
+)
+from tavernkit.playground.base.realtime.bus import conversation_topic
+from tavernkit.playground.base.refused import Refused, existing, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import titled
 from tavernkit.values import Value
 
 
 def require_in_use(conversation: Conversation) -> None:
     """Refuse a change in a conversation that is archived or not complete yet."""
     if conversation.status == "archived":
-        raise Refused(
-            code="conflict", sentence="This conversation is archived. Bring it back into use before you change it."
-        )
+        raise Refused("conflict", "This conversation is archived. Bring it back into use before you change it.")
     if conversation.status != "ready":
-        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+        raise Refused("conflict", "This conversation is still being copied. Wait until it is complete.")
 
 
 class Access(IntEnum):
@@ -119,6 +137,15 @@ async def conversation_for(
     return conversation, access
 
 
+async def conversation_to_change(
+    session: AsyncSession, conversation_id: UUID, viewer: Viewer, needs: Access = Access.TAKE_PART
+) -> tuple[Conversation, SpaceAccess]:
+    """The conversation, locked and in use, if this person may change there what they want to."""
+    found = await conversation_for(session, conversation_id, viewer, needs, lock=True)
+    require_in_use(found[0])
+    return found
+
+
 async def message_for(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
 ) -> tuple[Message, Conversation, SpaceAccess]:
@@ -157,6 +184,206 @@ async def _space_access(session: AsyncSession, space: Space, viewer: Viewer) -> 
 
 def _require(access: SpaceAccess, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
     if access.level < needs and not is_own:
-        raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
+        raise Refused("forbidden", "You may look at this, but not change it.")
     if access.space.status == "archived" and needs > Access.READ and not even_archived:
-        raise Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
+        raise Refused("forbidden", "This space is archived. Its owner can bring it back into use.")
+
+
+async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
+    """Lock the owner and the space, before the conversation, as everybody does; their ids."""
+    owner_id, space_id = (
+        await session.execute(
+            select(User.id, Space.id)
+            .join(Space, Space.owner_id == User.id)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+            .with_for_update(of=[User, Space], key_share=True)
+        )
+    ).one()
+    return owner_id, space_id
+
+
+async def lock_story(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    """Lock the space, whose members may be changed, and the conversation; give the conversation as it is now."""
+    await lock_space_of(session, conversation_id)
+    return await lock_conversation(session, conversation_id)
+
+
+async def lock_space_of(session: AsyncSession, conversation_id: UUID) -> None:
+    """Lock the space of a conversation, if there is such a conversation."""
+    space_id = select(Conversation.space_id).where(Conversation.id == conversation_id).scalar_subquery()
+    await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
+
+
+async def lock_space_of_run(session: AsyncSession, run_id: UUID) -> None:
+    """Lock the space in which a run is, if there is such a run."""
+    conversation_id = await session.scalar(select(Run.conversation_id).where(Run.id == run_id))
+    if conversation_id is not None:
+        await lock_space_of(session, conversation_id)
+
+
+async def lock_conversation(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    """Lock the conversation alone, and give it as it is now."""
+    return await session.get_one(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+
+
+async def append_space_event(session: AsyncSession, space_id: UUID, kind: str, now: datetime, **payload: Any) -> None:
+    """Write an event into each conversation of the space, and announce them once they are committed.
+
+    The conversations do not count as changed by it: lists of recent ones stay as they are.
+    """
+    numbered = (
+        await session.execute(
+            update(Conversation)
+            .where(Conversation.space_id == space_id)
+            .values(last_event=Conversation.last_event + 1)
+            .returning(Conversation.id, Conversation.last_event),
+            execution_options={"synchronize_session": False},
+        )
+    ).all()
+    if not numbered:
+        return
+    await session.execute(
+        insert(OutboxEvent),
+        [
+            {"conversation_id": id, "seq": seq, "kind": kind, "payload": payload, "created_at": now}
+            for id, seq in numbered
+        ],
+    )
+    for id, seq in numbered:
+        announce(session, conversation_topic(id), seq=seq)
+
+
+UNNAMED = "Somebody"
+
+
+async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character]:
+    """The characters in the order of their ids, if this person may use all of them."""
+    found = {
+        row.id: row
+        for row in await session.scalars(
+            select(Character).where(
+                Character.id.in_(ids),
+                Character.status == "ready",
+                or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
+            )
+        )
+    }
+    if len(found) < len(set(ids)):
+        raise not_found("character")
+    return [found[id] for id in ids]
+
+
+async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
+    """One of the person's own personas."""
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
+    return existing(await session.scalar(query), "persona")
+
+
+def character_name(character: Character) -> str:
+    """What others call the character."""
+    return titled(character.nickname or character.name, UNNAMED)
+
+
+async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
+    """The name of this membership's own, else that of the persona, else that of the person or character."""
+    if member.name_override:
+        return member.name_override
+    if member.kind == "character":
+        character = await session.get(Character, member.character_id)
+        return member.cached_display_name if character is None else character_name(character)
+    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    if persona is not None:
+        return titled(persona.name, UNNAMED)
+    user = await session.get_one(User, member.user_id)
+    return titled(user.name, UNNAMED)
+
+
+async def story_user(session: AsyncSession, member: SpaceMembership) -> LibraryUser:
+    """The person as the story knows them: the text of this membership's own counts more than the persona's."""
+    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    text = member.persona or ("" if persona is None else persona.description)
+    return LibraryUser(name=member.cached_display_name, persona=text)
+
+
+class PicturedMember(NamedTuple):
+    """A member with the small picture of the character or persona, and whose character it is."""
+
+    member: SpaceMembership
+    thumbnail: str | None
+    character_owner: UUID | None
+    has_card: bool
+
+
+async def read_member(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SpaceMembership:
+    """One membership."""
+    async with runtime.database.read() as session:
+        found = await member_for(session, member_id, viewer, Access.READ)
+        return found[0]
+
+
+async def list_members(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, removed: bool, after: tuple[int, UUID] | None, limit: int
+) -> list[SpaceMembership]:
+    """The members of a space in their order; those who were removed too, if asked for."""
+    async with runtime.database.read() as session:
+        await space_for(session, space_id, viewer, Access.READ)
+        query = (
+            select(SpaceMembership)
+            .where(SpaceMembership.space_id == space_id)
+            .order_by(SpaceMembership.position, SpaceMembership.id)
+            .limit(limit)
+        )
+        if not removed:
+            query = query.where(SpaceMembership.status == "active")
+        if after is not None:
+            position, id = after
+            query = query.where(
+                or_(
+                    SpaceMembership.position > position,
+                    and_(SpaceMembership.position == position, SpaceMembership.id > id),
+                )
+            )
+        return list(await session.scalars(query))
+
+
+async def active_members(session: AsyncSession, space_id: UUID) -> Sequence[SpaceMembership]:
+    """Everybody who is in the space now, in their order."""
+    found = await session.scalars(
+        select(SpaceMembership)
+        .where(SpaceMembership.space_id == space_id, SpaceMembership.status == "active")
+        .order_by(SpaceMembership.position, SpaceMembership.id)
+    )
+    return found.all()
+
+
+async def find_member(
+    session: AsyncSession, space_id: UUID, *, user_id: UUID | None, character_id: UUID | None
+) -> SpaceMembership | None:
+    """The membership of this person or character, whether they are still there or not."""
+    whose = SpaceMembership.user_id == user_id if user_id is not None else SpaceMembership.character_id == character_id
+    return await session.scalar(select(SpaceMembership).where(SpaceMembership.space_id == space_id, whose))
+
+
+async def next_position(session: AsyncSession, space_id: UUID) -> int:
+    """The place behind everybody who is or was there."""
+    last = await session.scalar(select(func.max(SpaceMembership.position)).where(SpaceMembership.space_id == space_id))
+    return 0 if last is None else last + 1
+
+
+async def pictured_members(session: AsyncSession, space_id: UUID, *, limit: int) -> list[PicturedMember]:
+    """Everybody who is or was in the space, in their order, in one statement."""
+    rows = await session.execute(
+        select(
+            SpaceMembership,
+            func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256),
+            Character.owner_id,
+            Character.status == "ready",
+        )
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .where(SpaceMembership.space_id == space_id)
+        .order_by(SpaceMembership.position, SpaceMembership.id)
+        .limit(limit)
+    )
+    return [PicturedMember(member, picture, owner, bool(ready)) for member, picture, owner, ready in rows]

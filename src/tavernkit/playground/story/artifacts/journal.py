@@ -2,32 +2,81 @@
 
 Every transaction holds the lock of the conversation and looks whether the worker's claim still holds: once the run has
 been taken from it, nothing is written. Whoever takes it up finds the steps that are done, and does not repeat them.
-What the claim is on is all the same here: a run of the conversation, or a job.
+What the claim is on is all the same here: a run of the conversation, or a job. A run that nobody is going to take up is
+ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import ArtifactWrite, Commit
 from tavernkit.artifacts.pipelines import JournalState, ModelUsage, Profile, RunContext, RunReport, StepRecord
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.base.database.models import ArtifactVersion, Message, PipelineRun, PipelineStepRun
+from tavernkit.playground.base.database.models import ArtifactVersion, Message, PipelineRun, PipelineStepRun, Run
+from tavernkit.playground.base.jobs.service import forget_outputs
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.locks import lock_totals
+from tavernkit.playground.story.access.access import lock_totals
 from tavernkit.playground.story.artifacts.path import is_of_active_swipe
-from tavernkit.playground.story.artifacts.rows import conversation_of, id_of
-from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
+from tavernkit.playground.story.artifacts.store import TransactionArtifactStore, conversation_of, id_of
+from tavernkit.playground.story.prompting.replies import count_usage, used_by_steps
 from tavernkit.values import Json, Value
+
+MOST_ATTEMPTS = 5
+"""How often a run is begun or taken up, so that a step that takes its worker down does not do so for ever."""
+
+ABANDONED = "The run was interrupted and is not taken up again."
+
+
+def can_be_taken_up() -> ColumnElement[bool]:
+    """Whether a run of a conversation has steps to go on with, and no half of a reply in between."""
+    is_open = exists().where(
+        PipelineRun.run_id == Run.id, PipelineRun.report.is_(None), PipelineRun.attempt < MOST_ATTEMPTS
+    )
+    return is_open & Run.cancel_requested_at.is_(None) & ((Run.text == "") | Run.replied_at.is_not(None))
+
+
+async def abandon_pipelines(session: AsyncSession, run_id: UUID, now: datetime) -> None:
+    """End what a run of a conversation leaves open, since it has ended itself; what steps have made is forgotten."""
+    left = (
+        await session.scalars(select(PipelineRun).where(PipelineRun.run_id == run_id, PipelineRun.report.is_(None)))
+    ).all()
+    for run in left:
+        await _abandon(session, run, now, ABANDONED)
+    await session.flush()
+
+
+async def abandon_pipeline_run(session: AsyncSession, pipeline_run_id: UUID, now: datetime, why: str) -> None:
+    """End a run of pipelines that belongs to no reply, if it has not ended by itself."""
+    run = await session.get_one(PipelineRun, pipeline_run_id, populate_existing=True)
+    if run.report is None:
+        await _abandon(session, run, now, why)
+        await session.flush()
+
+
+async def _abandon(session: AsyncSession, run: PipelineRun, now: datetime, why: str) -> None:
+    report = RunReport(
+        run_id=str(run.id),
+        idempotency_key=run.idempotency_key,
+        profile_id="" if run.profile_id is None else str(run.profile_id),
+        profile_version=run.profile_version,
+        trigger=cast("PipelineTrigger", run.trigger),
+        turn=run.turn,
+        status="aborted",
+        message=why,
+    )
+    run.status, run.finished_at, run.report = "aborted", now, msgspec.to_builtins(report)
+    await forget_outputs(session, run.id)
+
 
 T = TypeVar("T", bound=Value)
 
@@ -136,10 +185,15 @@ async def open_run(session: AsyncSession, claim: Guard, context: RunContext, *, 
         report = None if known.report is None else _read(known.report, RunReport)
         return JournalState(run_id=str(known.id), attempt=known.attempt, report=report)
     known.attempt += 1
+    outputs = await session.scalars(
+        select(PipelineStepRun.output)
+        .where(PipelineStepRun.pipeline_run_id == known.id, PipelineStepRun.output.is_not(None))
+        .order_by(PipelineStepRun.position)
+    )
     return JournalState(
         run_id=context.run_id,
         attempt=known.attempt,
-        records=await _records(session, known.id),
+        records=tuple(_read(output, StepRecord) for output in outputs),
         last_done=await last_done(session, context),
     )
 
@@ -206,15 +260,6 @@ async def _check_claim(session: AsyncSession, claim: Guard) -> None:
         raise RunTakenError()
 
 
-async def _records(session: AsyncSession, run_id: UUID) -> tuple[StepRecord, ...]:
-    outputs = await session.scalars(
-        select(PipelineStepRun.output)
-        .where(PipelineStepRun.pipeline_run_id == run_id, PipelineStepRun.output.is_not(None))
-        .order_by(PipelineStepRun.position)
-    )
-    return tuple(_read(output, StepRecord) for output in outputs)
-
-
 async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:
     """The last turn on the path in which each step was done, no further back than any step asks for: what was done for
     a reply that never came, or for another swipe, is not. A branch has its runs only since it left, and knows of
@@ -223,34 +268,29 @@ async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int
     furthest = max((step.every_n_turns for step in steps), default=1)
     if furthest == 1:
         return {}
-    written = await session.execute(
+
+    def is_recent(of: type[ArtifactVersion | PipelineRun]) -> ColumnElement[bool]:
+        return and_(
+            of.message_id.is_(None) | is_of_active_swipe(of.swipe_id),
+            of.conversation_id == conversation_of(context.session),
+            of.turn.between(context.turn - furthest, context.turn - 1),
+        )
+
+    written = (
         select(ArtifactVersion.pipeline, ArtifactVersion.step, func.max(ArtifactVersion.turn))
         .outerjoin(Message, Message.id == ArtifactVersion.message_id)
-        .where(
-            ArtifactVersion.message_id.is_(None) | is_of_active_swipe(ArtifactVersion.swipe_id),
-            ArtifactVersion.conversation_id == conversation_of(context.session),
-            ArtifactVersion.turn < context.turn,
-            ArtifactVersion.turn >= context.turn - furthest,
-            ArtifactVersion.pipeline.is_not(None),
-        )
+        .where(is_recent(ArtifactVersion), ArtifactVersion.pipeline.is_not(None))
         .group_by(ArtifactVersion.pipeline, ArtifactVersion.step)
     )
-    done = {f"{pipeline}/{step}": turn for pipeline, step, turn in written}
-    rows = await session.execute(
+    ended = (
         select(PipelineStepRun.pipeline, PipelineStepRun.step, func.max(PipelineRun.turn))
         .join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
         .outerjoin(Message, Message.id == PipelineRun.message_id)
-        .where(
-            PipelineRun.message_id.is_(None) | is_of_active_swipe(PipelineRun.swipe_id),
-            PipelineRun.conversation_id == conversation_of(context.session),
-            PipelineRun.turn < context.turn,
-            PipelineRun.turn >= context.turn - furthest,
-            PipelineRun.report.is_not(None),
-            PipelineStepRun.status == "done",
-        )
+        .where(is_recent(PipelineRun), PipelineRun.report.is_not(None), PipelineStepRun.status == "done")
         .group_by(PipelineStepRun.pipeline, PipelineStepRun.step)
     )
-    for pipeline, step, turn in rows:
+    done: dict[str, int] = {}
+    for pipeline, step, turn in [*await session.execute(written), *await session.execute(ended)]:
         done[f"{pipeline}/{step}"] = max(turn, done.get(f"{pipeline}/{step}", 0))
     return done
 

@@ -1,18 +1,49 @@
-"""Between rows and cards: what the columns say about a card, what changed between two, and the book inside one."""
+"""Between rows and cards: what the columns say about a card, what changed between two, the book inside one, and the old
+card that is kept as a version, whoever changes it and why.
+
+Neither database folds letters beyond ASCII in every installation, so text that is sorted and searched by is folded
+here, when a row is written.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
 from tavernkit.characters import CharacterCard
 from tavernkit.lore.book import Book
-from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.database.models import Character, CharacterVersion, SpaceMembership
+from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.characters.folding import fold, search_text
 from tavernkit.values import Value
+
+SEARCHED_CHARACTERS = 4000
+NAME_LINES = 3
+
+
+def fold(text: str) -> str:
+    """Text in which letters of any script that differ only in case or width are the same."""
+    return " ".join(unicodedata.normalize("NFKC", storable(text)).casefold().split())
+
+
+def search_text(name: str, nickname: str, creator: str, tags: Iterable[str]) -> str:
+    """What a character is found by: a line each, and a line with a `#` for each tag."""
+    lines = [fold(name), fold(nickname), fold(creator), *(f"#{fold(tag)}" for tag in tags)]
+    return "".join(f"{line}\n" for line in lines)[:SEARCHED_CHARACTERS]
+
+
+def searched_tags(text: str) -> set[str]:
+    """The tags in a text that `search_text` has made; one that was cut off at its end is none."""
+    lines = text.split("\n")
+    return {line[1:] for line in lines[NAME_LINES:-1] if line.startswith("#") and len(line) > 1}
+
 
 EXCERPT = 500
 MAX_TAGS = 200
@@ -77,3 +108,35 @@ def _excerpt(fields: Mapping[str, Any], field: str) -> str | None:
         return None
     text = storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
+
+
+async def revise(
+    session: AsyncSession, runtime: Runtime, row: Character, card: CharacterCard, reason: str, now: datetime
+) -> None:
+    """Give a character a new card; `reason` says what replaced the old one. The row must be locked."""
+    session.add(
+        CharacterVersion(
+            id=runtime.ids(),
+            character_id=row.id,
+            number=row.version,
+            data=row.data,
+            file_sha256=row.file_sha256,
+            reason=reason,
+            created_at=row.updated_at,
+        )
+    )
+    shown_before = row.nickname or row.name
+    row.version += 1
+    row.updated_at = now
+    fill(row, card)
+    shown = row.nickname or row.name
+    if shown != shown_before:
+        await session.execute(
+            update(SpaceMembership)
+            .where(
+                SpaceMembership.character_id == row.id,
+                SpaceMembership.status == "active",
+                SpaceMembership.name_override.is_(None),
+            )
+            .values(cached_display_name=shown)
+        )

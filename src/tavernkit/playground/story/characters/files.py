@@ -1,20 +1,139 @@
-"""A card file made ready to be stored: everything that takes time, done before a transaction begins."""
+"""Card files: made ready to be stored before a transaction begins, and written as the library writes them.
+
+Of a stranger's picture only what it shows is kept, as bytes of our own making, without anything else that was in it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
+import io
+import struct
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
 from tavernkit.characters import Asset, AssetReference, Bundle, CharacterCard
-from tavernkit.characters.ingest.charx import embedded_path
-from tavernkit.errors import ParseError
+from tavernkit.characters.ingest.charx import embedded_path, main_icon
+from tavernkit.characters.limits import DEFAULT_LIMITS
+from tavernkit.characters.png_assets import assets_for_png
+from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
+from tavernkit.errors import ParseError, PngParseError, TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
+from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.characters.pictures import Picture, PictureError, read_picture
+from tavernkit.playground.story.characters.cards import stored_card
+from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
 from tavernkit.values import Value
+
+MAX_PIXELS = 32_000_000
+THUMBNAIL_SIZE = (400, 600)
+LARGEST_SIZE = (2048, 3072)
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+SHOWN_CHUNKS = frozenset(
+    (b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"bKGD", b"pHYs",
+     b"acTL", b"fcTL", b"fdAT")
+)  # fmt: skip
+"""What a PNG needs to be shown. Texts, dates and EXIF are none of it."""
+
+# Pillow warns about large pictures, and not in a way that can be answered; they are measured below.
+Image.MAX_IMAGE_PIXELS = None
+_DAMAGE = (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, OverflowError, struct.error, zlib.error)
+# A decoded picture takes up to 128 MB.
+_decoding = threading.BoundedSemaphore(2)
+
+
+class PictureError(TavernKitError):
+    """A picture that cannot be shown."""
+
+
+class Picture(Value, frozen=True, kw_only=True):
+    """A picture as PNG, and a small one as WebP."""
+
+    png: NewBlob
+    thumbnail: NewBlob
+
+
+def read_picture(data: bytes) -> Picture:
+    """Decode a picture. A PNG keeps its pixels and its animation; others are turned upright and become PNG.
+
+    Raises PictureError.
+    """
+    with _decoding:
+        try:
+            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                _check_size(image)
+                image.load()
+                png = _shown_chunks(data) if image.format == "PNG" else None
+                upright = image if png else _upright(image)
+                thumbnail = _saved(upright, THUMBNAIL_SIZE, "WEBP", quality=82)
+                if png is None or len(png) > MAX_BLOB_BYTES:
+                    png = _saved(upright, LARGEST_SIZE, "PNG")
+        except _DAMAGE as error:
+            raise PictureError(f"The picture cannot be read: {_reason(error)}") from None
+    return Picture(png=NewBlob.of(png), thumbnail=NewBlob.of(thumbnail))
+
+
+def _check_size(image: Image.Image) -> None:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise PictureError(
+            f"The picture has {width:,} × {height:,} pixels, and at most {MAX_PIXELS:,} in all can be shown. "
+            "Make it smaller."
+        )
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """The picture as its camera was held; as it lies there, where what the camera said cannot be read."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except _DAMAGE:
+        return image
+
+
+def _shown_chunks(data: bytes) -> bytes | None:
+    """The PNG without what is not shown; None when it cannot be walked to its end."""
+    png = memoryview(data)
+    try:
+        kept = [
+            png[chunk.start : chunk.end]
+            for chunk in walk_chunks(png, limit=DEFAULT_LIMITS.png_chunks)
+            if chunk.type in SHOWN_CHUNKS
+        ]
+    except PngParseError:
+        return None
+    return b"".join([PNG_SIGNATURE, *kept])
+
+
+def _saved(image: Image.Image, size: tuple[int, int], format: str, **options: int) -> bytes:
+    """A copy of at most this size, in a mode that every format here can hold."""
+    copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    copy.thumbnail(size)
+    # Made from the pixels alone, so that no metadata comes along.
+    bare = Image.new(copy.mode, copy.size)
+    bare.paste(copy)
+    buffer = io.BytesIO()
+    bare.save(buffer, format, **options)
+    return buffer.getvalue()
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, UnidentifiedImageError):
+        return "it is no PNG, JPEG, WebP or GIF."
+    return f"{str(error).rstrip('.') or 'it is damaged'}."
+
 
 MAX_FILE_BYTES = characters.CardLimits().file_bytes
 MAX_ASSETS_BYTES = 128 * 1024 * 1024
@@ -126,3 +245,70 @@ def _named(file: Asset, reference: AssetReference | None, data: bytes, taken: se
         number += 1
         unique = f"{name} ({number})"
     return PreparedAsset(kind=kind, name=unique, ext=ext, uri=file.uri, blob=NewBlob.of(data))
+
+
+ExportFormat: TypeAlias = Literal["json", "json_v2", "png", "charx"]
+
+KINDS: Mapping[ExportFormat, tuple[str, str]] = {
+    "json": ("json", "application/json"),
+    "json_v2": ("json", "application/json"),
+    "png": ("png", "image/png"),
+    "charx": ("charx", "application/zip"),
+}
+
+
+class ExportedFile(Value, frozen=True, kw_only=True):
+    """A file to be saved."""
+
+    name: str
+    ending: str
+    media_type: str
+    data: bytes
+
+
+async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID, format: ExportFormat) -> ExportedFile:
+    """The character as a card file. PNG carries the picture and the files that the card refers to; CHARX all files."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        files = await assets_of(session, row.id) if format in ("png", "charx") else []
+        blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
+    ending, media_type = KINDS[format]
+    try:
+        data = await asyncio.to_thread(_written, row, format, files, blobs)
+    except TavernKitError as error:
+        raise Refused("invalid", storable(str(error))) from None
+    return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
+
+
+async def _blobs(session: AsyncSession, row: Character, files: Sequence[CharacterAsset]) -> dict[str, bytes]:
+    names = {file.sha256 for file in files} | ({row.avatar_sha256} if row.avatar_sha256 else set())
+    found = await session.execute(select(Blob.sha256, Blob.data).where(Blob.sha256.in_(names)))
+    return dict(iter(found))
+
+
+def _written(
+    row: Character, format: ExportFormat, files: Sequence[CharacterAsset], blobs: Mapping[str, bytes]
+) -> bytes:
+    card = stored_card(row)
+    avatar = blobs.get(row.avatar_sha256) if row.avatar_sha256 else None
+    assets = [_asset(file, blobs[file.sha256]) for file in files]
+    match format:
+        case "json":
+            return characters.to_json(card, "v3").encode()
+        case "json_v2":
+            return characters.to_json(card, "v2").encode()
+        case "png":
+            return characters.to_png(card, avatar, assets_for_png(card, assets, with_icon=avatar is None))
+        case "charx":
+            return characters.to_charx(card, None if _has_icon(card, files) else avatar, assets)
+
+
+def _asset(file: CharacterAsset, data: bytes) -> Asset:
+    path = embedded_path(file.uri)
+    return Asset(name=path or file.name, uri=file.uri, load=lambda: data)
+
+
+def _has_icon(card: CharacterCard, files: Sequence[CharacterAsset]) -> bool:
+    """True when the card's own icon is among its files: it is the picture, as it came."""
+    icon = main_icon(card.character.assets or ())
+    return icon is not None and any(embedded_path(file.uri) == embedded_path(icon.uri) for file in files)

@@ -23,7 +23,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.refused import Refused, existing
-from tavernkit.playground.story.characters.folding import fold, searched_tags
+from tavernkit.playground.story.characters.cards import fold, searched_tags
 from tavernkit.values import Value
 
 Sort: TypeAlias = Literal["name", "recent", "created"]
@@ -84,7 +84,7 @@ def may_change(row: Character, viewer: Viewer) -> bool:
 def check_changeable(row: Character, viewer: Viewer) -> None:
     """Refuse those who may see this character but not change it."""
     if not may_change(row, viewer):
-        raise Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
+        raise Refused("forbidden", "This character is everybody's. Make a copy, and change that.")
 
 
 async def characters_page(
@@ -199,10 +199,9 @@ async def versions_of(
 
 async def find_version(session: AsyncSession, character_id: UUID, number: int) -> CharacterVersion | None:
     """An earlier version of a character that the caller has found."""
-    found: CharacterVersion | None = await session.scalar(
+    return await session.scalar(
         select(CharacterVersion).where(CharacterVersion.character_id == character_id, CharacterVersion.number == number)
     )
-    return found
 
 
 async def find_avatar(

@@ -1,4 +1,4 @@
-"""Writing a chat of a file into a conversation, some messages at a time."""
+"""Writing a chat of a file into a conversation, some messages at a time; whose words are whose."""
 
 from __future__ import annotations
 
@@ -13,16 +13,109 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.chats import ChatFile, ChatMessage
 from tavernkit.playground.base.database.bulk import insert_rows
-from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot, TextContent
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    PathSnapshot,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.chatfiles.header import CHAT_FILE, beginning_of, kept_of, note_patch, variables_of
-from tavernkit.playground.story.chatfiles.messages import NewMessage, delta_of, new_message
-from tavernkit.playground.story.chatfiles.speakers import SpeakerFinder
-from tavernkit.playground.story.paths.snapshots import keep_snapshots
-from tavernkit.playground.story.paths.state import State, changed_delta, fold
-from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
+from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.chatfiles.messages import (
+    CHAT_FILE,
+    NewMessage,
+    beginning_of,
+    delta_of,
+    kept_of,
+    new_message,
+    note_patch,
+    variables_of,
+)
+from tavernkit.playground.story.paths.state import State, changed_delta, fold, keep_snapshots
+from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.sillytavern.macros.dates import parse_moment
 from tavernkit.values import Value
+
+NOBODY = "Somebody"
+
+
+class SpeakerFinder:
+    """Finds the member who said something in a chat of a file.
+
+    What the user of a file says is the member's who brings the file in, unless another person in the space has that
+    name. A speaker whom nobody knows becomes a member who has already left, so that the words keep an author; `new`
+    are those that were made, and `home_id` is the space they are put into.
+    """
+
+    def __init__(
+        self,
+        chat: ChatFile,
+        space: Space,
+        members: Sequence[tuple[SpaceMembership, Character | None]],
+        *,
+        own: SpaceMembership | None,
+        ids: Callable[[], UUID],
+        now: datetime,
+        home_id: UUID | None = None,
+    ) -> None:
+        self.new: list[SpaceMembership] = []
+        self._space = space
+        self._home_id = home_id or space.id
+        self._ids = ids
+        self._now = now
+        humans = [member for member, _ in members if member.kind == "human"]
+        self._own = own or (humans[0] if humans else None)
+        self._user_names = {"" if chat.header is None else chat.header.user_name, "", "unused"}
+        self._humans = {name: member for member in reversed(humans) for name in _names(member)}
+        self._characters = {
+            name: member
+            for member, character in reversed(members)
+            if member.kind == "character"
+            for name in (*_names(member), *_names_of_card(character))
+        }
+
+    def who_said(self, message: ChatMessage) -> SpaceMembership:
+        """The author of a message."""
+        name = titled(message.name, NOBODY)
+        if message.is_user:
+            known = self._humans.get(name)
+            if known is not None:
+                return known
+            is_own = self._space.kind == "playground" or message.name in self._user_names
+            if self._own is not None and is_own:
+                return self._own
+        return self._characters.get(name) or self._anchor(name)
+
+    def _anchor(self, name: str) -> SpaceMembership:
+        member = SpaceMembership(
+            id=self._ids(),
+            space_id=self._home_id,
+            kind="character",
+            status="removed",
+            participation="muted",
+            cached_display_name=name,
+            created_at=self._now,
+            removed_at=self._now,
+            removed_reason="Only here as the author of what an imported chat says.",
+        )
+        self.new.append(member)
+        self._characters[name] = member
+        return member
+
+
+def _names(member: SpaceMembership) -> list[str]:
+    return [name for name in (member.name_override, member.cached_display_name) if name]
+
+
+def _names_of_card(character: Character | None) -> list[str]:
+    if character is None:
+        return []
+    return [titled(name, NOBODY) for name in (character.name, character.nickname) if name]
+
 
 PIECE_MESSAGES = 250
 """So many messages are prepared and written at once: others wait for some hundredths of a second."""
@@ -104,7 +197,37 @@ def build_rows(
         if seq == len(chat.file.messages) and (chat.put or chat.gone):
             new = _with_changes(new, chat)
         moment = _moment(file) or moment
-        _add(rows, new, conversation_id, speakers.who_said(file).id, seq=seq, moment=moment, ids=ids)
+        message_id = ids()
+        swipe_ids = [ids() for _ in new.swipes]
+        rows.texts.extend({"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes)
+        rows.messages.append(
+            {
+                "id": message_id,
+                "conversation_id": conversation_id,
+                "membership_id": speakers.who_said(file).id,
+                "seq": seq,
+                "role": new.role,
+                "text_id": new.swipes[new.active].text_id,
+                "visibility": new.visibility,
+                "active_swipe_id": swipe_ids[new.active],
+                "swipes_count": len(new.swipes),
+                "revision": 1,
+                "metadata_": new.metadata,
+                "created_at": moment,
+            }
+        )
+        rows.swipes.extend(
+            {
+                "id": swipe_id,
+                "message_id": message_id,
+                "position": position,
+                "text_id": swipe.text_id,
+                "state_delta": swipe.state_delta,
+                "metadata_": swipe.metadata,
+                "created_at": moment,
+            }
+            for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
+        )
     return rows.with_(moment=moment)
 
 
@@ -120,13 +243,12 @@ async def begin_conversation(
         settings={CHAT_FILE: kept_of(chat.file)},
         last_seq=count,
         messages_count=count,
-        last_event=0,
         created_at=now,
         updated_at=now,
     )
     # A note that nobody could have typed here is left out.
     with suppress(Refused):
-        apply_changes(conversation, "conversation", read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
+        apply_changes(conversation, read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
     session.add(conversation)
     await session.flush()
     conversation.root_conversation_id = conversation.id
@@ -146,49 +268,6 @@ async def store_rows(
     await insert_rows(session, Message, rows.messages)
     await insert_rows(session, MessageSwipe, rows.swipes)
     await keep_snapshots(session, conversation_id, piece.end)
-
-
-def _add(
-    rows: MessageRows,
-    new: NewMessage,
-    conversation_id: UUID,
-    author_id: UUID,
-    *,
-    seq: int,
-    moment: datetime,
-    ids: Callable[[], UUID],
-) -> None:
-    message_id = ids()
-    swipe_ids = [ids() for _ in new.swipes]
-    rows.texts.extend({"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes)
-    rows.messages.append(
-        {
-            "id": message_id,
-            "conversation_id": conversation_id,
-            "membership_id": author_id,
-            "seq": seq,
-            "role": new.role,
-            "text_id": new.swipes[new.active].text_id,
-            "visibility": new.visibility,
-            "active_swipe_id": swipe_ids[new.active],
-            "swipes_count": len(new.swipes),
-            "revision": 1,
-            "metadata_": new.metadata,
-            "created_at": moment,
-        }
-    )
-    rows.swipes.extend(
-        {
-            "id": swipe_id,
-            "message_id": message_id,
-            "position": position,
-            "text_id": swipe.text_id,
-            "state_delta": swipe.state_delta,
-            "metadata_": swipe.metadata,
-            "created_at": moment,
-        }
-        for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
-    )
 
 
 def _with_changes(message: NewMessage, chat: NewChat) -> NewMessage:

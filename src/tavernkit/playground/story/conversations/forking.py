@@ -24,12 +24,13 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.realtime.outbox import append_event
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.artifacts.copying import copy_artifacts
+from tavernkit.playground.story.artifacts.path import copy_artifacts
+from tavernkit.playground.story.paths.state import visible_message
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
@@ -107,7 +108,7 @@ async def fork(
     """
     name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
     if len(name) > MAX_TITLE_CHARACTERS:
-        raise Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
+        raise Refused("too_long", f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
     try:
         async with runtime.database.write() as session:
             parent, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -119,13 +120,7 @@ async def fork(
                 return known
             shown = visibility or _visibility_of(parent)
             _require_forkable(parent, access, kind, shown)
-            seq: int | None = await session.scalar(
-                select(Message.seq).where(
-                    Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
-                )
-            )
-            if seq is None:
-                raise not_found("message")
+            seq = existing(await visible_message(session, parent.id, message_id), "message").seq
             return await add_fork(
                 session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )
@@ -186,15 +181,11 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
 
 def _require_forkable(parent: Conversation, access: SpaceAccess, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
-        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+        raise Refused("conflict", "This conversation is still being copied. Wait until it is complete.")
     if kind != "thread" and access.space.kind != "playground":
-        raise Refused(
-            code="conflict", sentence="Only a Playground has branches and checkpoints. Begin a thread instead."
-        )
+        raise Refused("conflict", "Only a Playground has branches and checkpoints. Begin a thread instead.")
     if visibility != "shared" and visibility != parent.visibility and access.level < Access.ADMINISTER:
-        raise Refused(
-            code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
-        )
+        raise Refused("forbidden", "Only the owner of the space decides that a conversation is private or public.")
 
 
 def _visibility_of(parent: Conversation) -> ForkVisibility:
@@ -202,4 +193,4 @@ def _visibility_of(parent: Conversation) -> ForkVisibility:
 
 
 def _taken() -> Refused:
-    return Refused(code="taken", sentence="Another conversation has this id. Ask again with a new one.")
+    return Refused("taken", "Another conversation has this id. Ask again with a new one.")

@@ -1,29 +1,270 @@
-"""Beginning, changing and deleting conversations, one transaction each."""
+"""Beginning, changing and deleting conversations, one transaction each; what each character says first."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, delete, exists, func, select, true, union, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from tavernkit import User as LibraryUser
+from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
-from tavernkit.playground.base.database.models import Conversation, Space
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use, space_for
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.access.identity import story_user
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import (
+    Access,
+    SpaceAccess,
+    active_members,
+    append_space_event,
+    conversation_for,
+    require_in_use,
+    space_for,
+    story_user,
+)
 from tavernkit.playground.story.conversations.documents import ConversationOut
-from tavernkit.playground.story.conversations.opening import greet, open_root
-from tavernkit.playground.story.conversations.removing import regraft_branches, remove_conversation_rows
+from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
+from tavernkit.playground.story.paths.variables import read_globals
+from tavernkit.playground.story.prompting.cast import library_character, platform_for
+from tavernkit.playground.story.prompting.macros import ExpandedGreeting, greetings_of
+from tavernkit.playground.story.prompting.records import note_removed_prompts
+from tavernkit.playground.story.settings_schema.resolving import effective
+
+FIRST_TITLE = "Main"
+
+
+async def open_root(
+    session: AsyncSession, runtime: Runtime, space_id: UUID, *, title: str, visibility: str = "shared"
+) -> Conversation:
+    """A conversation that branches from no other."""
+    now = runtime.clock()
+    conversation = Conversation(
+        id=runtime.ids(),
+        space_id=space_id,
+        title=title,
+        visibility=visibility,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(conversation)
+    await session.flush()
+    conversation.root_conversation_id = conversation.id
+    await session.flush()
+    return conversation
+
+
+async def greet(
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation: Conversation,
+    speakers: Sequence[SpaceMembership],
+    to: LibraryUser,
+) -> None:
+    """Let each character say its first message; the alternatives are further swipes of it."""
+    cards = {
+        row.id: library_character(row)
+        for row in await session.scalars(
+            select(Character).where(
+                Character.id.in_([speaker.character_id for speaker in speakers]), Character.status == "ready"
+            )
+        )
+    }
+    space = await session.get_one(Space, conversation.space_id)
+    global_variables = await read_globals(session, space.owner_id)
+    now = await time_of(session, space.owner_id, runtime.clock())
+    names = [speaker.cached_display_name for speaker in speakers]
+    said: list[tuple[UUID, SpaceMembership, Sequence[ExpandedGreeting]]] = []
+    for speaker in speakers:
+        card = None if speaker.character_id is None else cards.get(speaker.character_id)
+        if card is not None:
+            message_id = runtime.ids()
+            platform = platform_for(effective(space, member=speaker).settings.prompt.platform, card)
+            greetings = greetings_of(
+                card,
+                to,
+                group=names,
+                clock=lambda: now,
+                seed=message_id.int,
+                platform=platform,
+                global_variables=global_variables,
+            )
+            if greetings:
+                said.append((message_id, speaker, greetings))
+    if said:
+        await _say(session, runtime, conversation, said)
+
+
+async def _say(
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation: Conversation,
+    said: Sequence[tuple[UUID, SpaceMembership, Sequence[ExpandedGreeting]]],
+) -> None:
+    """Write all greetings at once: however many characters there are, it takes as many statements."""
+    now = runtime.clock()
+    texts = [[TextContent(id=runtime.ids(), content=greeting.text) for greeting in heard] for _, _, heard in said]
+    session.add_all(text for own in texts for text in own)
+    await session.flush()
+    messages = [
+        Message(
+            id=id,
+            conversation_id=conversation.id,
+            membership_id=speaker.id,
+            seq=seq,
+            role="assistant",
+            text=own[0],
+            active_swipe_id=runtime.ids(),
+            swipes_count=len(own),
+            created_at=now,
+        )
+        for seq, ((id, speaker, _), own) in enumerate(zip(said, texts, strict=True), start=conversation.last_seq + 1)
+    ]
+    session.add_all(messages)
+    conversation.last_seq += len(messages)
+    conversation.messages_count += len(messages)
+    conversation.updated_at = now
+    await session.flush()
+    session.add_all(
+        MessageSwipe(
+            id=runtime.ids() if position else message.active_swipe_id,
+            message_id=message.id,
+            position=position,
+            text=text,
+            state_delta=greeting.state_delta,
+            metadata_={"greeting": position},
+            created_at=now,
+        )
+        for message, (_, _, heard), own in zip(messages, said, texts, strict=True)
+        for position, (greeting, text) in enumerate(zip(heard, own, strict=True))
+    )
+    await session.flush()
+    if conversation.last_seq >= EVERY:
+        await keep_snapshots(session, conversation.id, conversation.last_seq)
+
+
+async def regraft_branches(session: AsyncSession, leaving: Conversation) -> None:
+    """Hang the branches of a conversation that is about to go somewhere else; the caller has locked it."""
+    branches = (
+        await session.scalars(select(Conversation).where(Conversation.parent_conversation_id == leaving.id))
+    ).all()
+    if not branches:
+        return
+    if leaving.parent_conversation_id is None:
+        await _let_stand_alone(session, leaving, branches)
+        return
+    points = await _points_in_parent(session, leaving, branches)
+    for branch in branches:
+        branch.parent_conversation_id = leaving.parent_conversation_id
+        branch.forked_from_message_id = points.get(branch.id, leaving.forked_from_message_id)
+    await session.flush()
+
+
+async def _points_in_parent(
+    session: AsyncSession, leaving: Conversation, branches: Sequence[Conversation]
+) -> Mapping[UUID, UUID]:
+    """For the branches that part before the leaving conversation left its parent: the parent's own message there.
+
+    Copies keep their numbers, so it is the one with the same number.
+    """
+    ours, theirs, last = aliased(Message), aliased(Message), aliased(Message)
+    rows = await session.execute(
+        select(Conversation.id, theirs.id)
+        .join(ours, ours.id == Conversation.forked_from_message_id)
+        .join(last, last.id == leaving.forked_from_message_id)
+        .join(
+            theirs,
+            (theirs.conversation_id == leaving.parent_conversation_id)
+            & (theirs.seq == ours.seq)
+            & (theirs.seq <= last.seq),
+        )
+        .where(Conversation.id.in_([branch.id for branch in branches]))
+    )
+    return dict(rows.all())
+
+
+async def _let_stand_alone(session: AsyncSession, leaving: Conversation, branches: Sequence[Conversation]) -> None:
+    """Each branch of a root becomes a root, and what grew out of it belongs to it."""
+    children: defaultdict[UUID | None, list[UUID]] = defaultdict(list)
+    rows = await session.execute(
+        select(Conversation.id, Conversation.parent_conversation_id).where(
+            Conversation.root_conversation_id == leaving.id, Conversation.parent_conversation_id.is_not(None)
+        )
+    )
+    for id, parent_id in rows:
+        children[parent_id].append(id)
+    for branch in branches:
+        branch.kind, branch.parent_conversation_id, branch.forked_from_message_id = "root", None, None
+        tree = [branch.id]
+        for id in tree:
+            tree.extend(children[id])
+        for start in range(0, len(tree), _CHUNK):
+            await session.execute(
+                update(Conversation)
+                .where(Conversation.id.in_(tree[start : start + _CHUNK]))
+                .values(root_conversation_id=branch.id)
+            )
+    await session.flush()
+
+
+_CHUNK = 500
+
+
+async def remove_conversation_rows(session: AsyncSession, conversation_id: UUID) -> None:
+    """Remove a conversation from which no other branches, with its messages, runs and events."""
+    texts = await _texts_of(session, conversation_id, true())
+    await _execute(session, delete(Conversation).where(Conversation.id == conversation_id))
+    await remove_unused_texts(session, texts)
+    await note_removed_prompts(session)
+
+
+async def _texts_of(session: AsyncSession, conversation_id: UUID, these: ColumnElement[bool]) -> list[UUID]:
+    of_messages = select(Message.text_id).where(Message.conversation_id == conversation_id, these)
+    of_swipes = (
+        select(MessageSwipe.text_id)
+        .join(Message, Message.id == MessageSwipe.message_id)
+        .where(Message.conversation_id == conversation_id, these)
+    )
+    return list((await session.scalars(union(of_messages, of_swipes))).all())
+
+
+async def remove_unused_texts(session: AsyncSession, ids: Sequence[UUID]) -> int:
+    """Branches share texts: one that is still in use anywhere stays. How many were removed."""
+    removed = 0
+    for start in range(0, len(ids), _CHUNK):
+        gone = await session.scalars(
+            delete(TextContent)
+            .where(
+                TextContent.id.in_(ids[start : start + _CHUNK]),
+                ~exists().where(Message.text_id == TextContent.id),
+                ~exists().where(MessageSwipe.text_id == TextContent.id),
+            )
+            .returning(TextContent.id),
+            execution_options={"synchronize_session": False},
+        )
+        removed += len(gone.all())
+    return removed
+
+
+async def _execute(session: AsyncSession, statement: Any) -> None:
+    await session.execute(statement, execution_options={"synchronize_session": False})
+
 
 MAX_ROOTS = 1_000
 
@@ -44,9 +285,10 @@ async def create_conversation(
         access = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
         if visibility != "shared" and access.level < Access.ADMINISTER:
             raise _owners_choice()
-        roots = await _count_roots(session, space_id)
+        of_space = (Conversation.space_id == space_id, Conversation.kind == "root")
+        roots = await session.scalar(select(func.count()).select_from(Conversation).where(*of_space)) or 0
         if roots >= MAX_ROOTS:
-            raise Refused(code="conflict", sentence=f"A space holds at most {MAX_ROOTS:,} conversations.")
+            raise Refused("conflict", f"A space holds at most {MAX_ROOTS:,} conversations.")
         conversation = await open_root(
             session, runtime, space_id, title=titled(title, f"Conversation {roots + 1}"), visibility=visibility
         )
@@ -81,9 +323,10 @@ async def change_conversation(
         if title is not None:
             title = titled(title, "")
             if not title:
-                raise Refused(code="blank", sentence="A conversation needs a title.")
-        current = ConversationOut.model_validate(conversation).model_dump(mode="json")
-        advance(conversation, settings_version, what="conversation", current=current)
+                raise Refused("blank", "A conversation needs a title.")
+        advance(
+            conversation, settings_version, what="conversation", current=ConversationOut.model_validate(conversation)
+        )
         if title is not None:
             conversation.title = title
         if visibility is not None:
@@ -113,7 +356,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
         if not may_restore(access):
-            raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
+            raise Refused("forbidden", "You may look at this, but not change it.")
         if access.space.status == "archived":
             access.space.status, access.space.updated_at = "active", now
             access.space.settings_version += 1
@@ -142,24 +385,11 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
             .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
         )
         if not others:
-            raise Refused(
-                code="conflict", sentence="A space keeps at least one conversation. Delete the space instead."
-            )
+            raise Refused("conflict", "A space keeps at least one conversation. Delete the space instead.")
         announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
 
 
-async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
-    count = await session.scalar(
-        select(func.count())
-        .select_from(Conversation)
-        .where(Conversation.space_id == space_id, Conversation.kind == "root")
-    )
-    return count or 0
-
-
 def _owners_choice() -> Refused:
-    return Refused(
-        code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
-    )
+    return Refused("forbidden", "Only the owner of the space decides that a conversation is private or public.")

@@ -7,48 +7,139 @@ are given that reply, so that nobody pays for another one. Otherwise it is the t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from contextlib import aclosing
+from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import SessionArtifacts
+from tavernkit.artifacts import MemoryStore, SessionArtifacts, is_on_page
 from tavernkit.artifacts.pipelines import (
     Barrier,
     PipelineEvent,
     PipelineRunner,
+    Profile,
     RunContext,
     StepRecord,
     check_profile,
     read_profile,
+    reserve_tags,
 )
 from tavernkit.artifacts.pipelines.planning import Planned, plan_hook
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Job, Message, SpaceMembership
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
-from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, ThoughtDelta
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_totals
-from tavernkit.playground.story.artifacts.path import turns_before
-from tavernkit.playground.story.dry_runs.journal import CountedModels, DryRunJournal
-from tavernkit.playground.story.dry_runs.report import prompt_changes, shortened, step_reports
-from tavernkit.playground.story.dry_runs.story import DryRunStory, read_dry_run_story
-from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, lock_totals, require_in_use
+from tavernkit.playground.story.artifacts.journal import last_done
+from tavernkit.playground.story.artifacts.path import read_view, turns_before
+from tavernkit.playground.story.artifacts.store import TransactionArtifactStore, read_at_one_moment
+from tavernkit.playground.story.dry_runs.report import (
+    CountedModels,
+    DryRunJournal,
+    prompt_changes,
+    shortened,
+    step_reports,
+)
+from tavernkit.playground.story.paths.state import end_of_path
+from tavernkit.playground.story.pipelines.checking import checked_content, profile_of
+from tavernkit.playground.story.pipelines.choosing import tag_owners
+from tavernkit.playground.story.pipelines.execution import PipelineStart, StepModels, run_context
 from tavernkit.playground.story.pipelines.queries import profile_for, version_of
-from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
 from tavernkit.playground.story.pipelines.reports import DryRun
-from tavernkit.playground.story.pipelines.step_models import StepModels
-from tavernkit.playground.story.previews.previewing import speaker_at_hand
+from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptInputs
-from tavernkit.playground.story.prompting.replies import make_reply
-from tavernkit.playground.story.prompting.usage import count_usage, usage_of
+from tavernkit.playground.story.prompting.inputs import PromptInputs, inputs_for, turn_of
+from tavernkit.playground.story.prompting.replies import HeardReply, count_usage, make_reply, usage_of
+from tavernkit.playground.story.runs.queries import check_tokens
+from tavernkit.values import Value
+
+
+class DryRunStory(Value, frozen=True, kw_only=True):
+    """What a dry run is about, as it was when it began."""
+
+    context: RunContext
+    inputs: PromptInputs
+    store: MemoryStore
+    view: SessionArtifacts
+    last_done: Mapping[str, int]
+    last_reply: str | None
+    speaker: str
+
+
+async def read_dry_run_story(work: JobWork, profile: Profile) -> DryRunStory:
+    """Everything that the run may know, read at one moment; the profile's tags are taken on the copy alone."""
+    runtime, payload = work.runtime, work.claim.payload
+    conversation_id = UUID(payload["conversation_id"])
+    async with read_at_one_moment(runtime.database) as session:
+        await check_tokens(session, conversation_id)
+        inputs, speaker = await _inputs(session, work, conversation_id)
+        begun = PipelineStart(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
+        context = await run_context(session, inputs, conversation_id, begun, ids=None, request=str(work.claim.job_id))
+        records = await TransactionArtifactStore(session, ids=str).load(context.session)
+        renamed = (await tag_owners(session, conversation_id, profile)).renamed
+        view = await read_view(
+            session,
+            context.session,
+            now=context.now,
+            turn=context.turn,
+            before_seq=inputs.reply_seq,
+        )
+        known = await last_done(session, context)
+        reply = await _last_reply(session, conversation_id) if inputs.replaces is None else inputs.replaces.content
+    records = tuple(record.with_(owner=renamed.get(record.artifact.key.tag, record.owner)) for record in records)
+    store = MemoryStore(records, ids=lambda: str(runtime.ids()))
+    await reserve_tags(profile, context.session, store=store, ids=lambda: str(runtime.ids()))
+    if not payload["sees_hidden"]:
+        view = view.with_(
+            artifacts={tag: each for tag, each in view.artifacts.items() if is_on_page(each.artifact.visibility)}
+        )
+    return DryRunStory(
+        context=context,
+        inputs=inputs,
+        store=store,
+        view=await _as_defined(view, store, context),
+        last_done=known,
+        last_reply=reply,
+        speaker=speaker,
+    )
+
+
+async def _inputs(session: AsyncSession, work: JobWork, conversation_id: UUID) -> tuple[PromptInputs, str]:
+    """What the prompt is built from, and who speaks."""
+    payload = work.claim.payload
+    target_id = payload["target_id"]
+    turn = await turn_of(
+        session,
+        conversation_id,
+        UUID(payload["speaker_id"]),
+        kind="user_turn" if target_id is None else "regenerate",
+        target_id=None if target_id is None else UUID(target_id),
+        seed=work.claim.job_id.int,
+        otherwise="The conversation is gone, or who was to speak has left it. Choose another one.",
+    )
+    return await inputs_for(session, turn, work.runtime.clock()), turn.speaker.cached_display_name
+
+
+async def _last_reply(session: AsyncSession, conversation_id: UUID) -> str | None:
+    last: Message | None = await session.scalar(
+        select(Message)
+        .where(Message.conversation_id == conversation_id, Message.role == "assistant", Message.visibility != "hidden")
+        .order_by(Message.seq.desc())
+        .limit(1)
+    )
+    return None if last is None else last.content
+
+
+async def _as_defined(view: SessionArtifacts, store: MemoryStore, context: RunContext) -> SessionArtifacts:
+    """What is there, under the rules of the profile that is tried."""
+    rules = {record.artifact.tag: record.artifact for record in await store.load(context.session)}
+    return view.with_(artifacts={tag: each.with_(artifact=rules[tag]) for tag, each in view.artifacts.items()})
+
 
 DRY_RUN_KIND = "pipeline_dry_run"
 
@@ -78,7 +169,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         )
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
-            raise Refused(code="conflict", sentence=sentence)
+            raise Refused("conflict", sentence)
         speaker, target = await _dry_run_turn(session, conversation, access)
         return await enqueue_job(
             session,
@@ -191,32 +282,14 @@ class _DryRun:
         return story.last_reply
 
     async def _ask(self, prompt: BuiltPrompt) -> str:
-        client = self._work.runtime.models.client_for(prompt.inputs.provider)
-        text, thoughts, finished = "", "", None
-
-        async def read() -> None:
-            nonlocal text, thoughts, finished
-            async with aclosing(client.stream(prompt.request)) as events:
-                async for event in events:
-                    match event:
-                        case TextDelta():
-                            text += event.text
-                        case ThoughtDelta():
-                            thoughts += event.thought
-                        case Finished():
-                            finished = event
-
+        heard = HeardReply()
         try:
-            await _unless_stopped(self._work, read())
+            hearing = heard.listen(self._work.runtime, prompt.inputs.provider, prompt.request)
+            await _unless_stopped(self._work, hearing)
         finally:
-            if text:
-                self._models.add(usage_of(prompt, text, finished))
-        reply = await asyncio.to_thread(make_reply, prompt, storable(text), storable(thoughts))
-        if not reply.text:
-            raise ModelError(
-                "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
-            )
-        return reply.text
+            if heard.text:
+                self._models.add(usage_of(prompt, heard.text, heard.finished))
+        return (await asyncio.to_thread(make_reply, prompt, heard.text, heard.thoughts)).text
 
     async def _view(self, _: RunContext) -> SessionArtifacts:
         return self._story.view

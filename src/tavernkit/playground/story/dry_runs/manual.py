@@ -42,23 +42,31 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_conversation, lock_totals
-from tavernkit.playground.story.artifacts.journal import DatabaseJournal
-from tavernkit.playground.story.artifacts.open_runs import abandon_pipeline_run
+from tavernkit.playground.story.access.access import (
+    Access,
+    conversation_for,
+    lock_conversation,
+    lock_totals,
+    require_in_use,
+)
+from tavernkit.playground.story.artifacts.journal import DatabaseJournal, abandon_pipeline_run
 from tavernkit.playground.story.artifacts.path import reader_again, turns_before
-from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.paths.state import end_of_path
+from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
+from tavernkit.playground.story.pipelines.execution import (
+    NotFollowedError,
+    PipelineStart,
+    StepModels,
+    run_context,
+    usable_profile,
+)
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tavernkit.playground.story.pipelines.reading import profile_of
 from tavernkit.playground.story.pipelines.reports import KnownRun, known_runs
-from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, PipelineStart, run_context, usable_profile
-from tavernkit.playground.story.pipelines.step_models import StepModels
-from tavernkit.playground.story.previews.previewing import speaker_at_hand
+from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
-from tavernkit.playground.story.runs.limits import check_tokens
-from tavernkit.playground.story.runs.queries import active_run
+from tavernkit.playground.story.prompting.replies import count_usage, used_by_steps
+from tavernkit.playground.story.runs.queries import active_run, check_tokens
 from tavernkit.playground.story.runs.requests import locked
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Value
@@ -117,15 +125,16 @@ async def run_pipelines(
     async with runtime.database.write() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         key = idempotency_key(trigger, str(conversation_id), str(request_id))
-        asked_before = await _known(session, conversation_id, key)
+        is_same = (PipelineRun.conversation_id == conversation_id, PipelineRun.idempotency_key == key)
+        asked_before = (await session.execute(known_runs().where(*is_same))).one_or_none()
         if asked_before is not None:
-            return asked_before
+            return KnownRun(run=asked_before[0], job=asked_before[1])
         require_in_use(conversation)
         await _require_idle(session, conversation_id)
         speaker = await speaker_at_hand(session, conversation, access, None, "normal")
         followed = await followed_profile(session, conversation_id, speaker.character_id)
         if followed is None:
-            raise Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
+            raise Refused("conflict", "No pipelines are followed here. Choose a profile first.")
         profile = profile_of(followed[0], followed[1].content)
         chosen = _chosen(profile, trigger, pipelines)
         await reserve_profile(session, runtime.ids, conversation_id, profile)
@@ -145,7 +154,6 @@ async def run_pipelines(
             profile_version=followed[1].version,
             trigger=trigger,
             idempotency_key=key,
-            status="running",
             turn=max(await turns_before(session, conversation_id), 1),
             message_id=None if end is None else end[0].id,
             swipe_id=None if end is None else end[1].id,
@@ -155,15 +163,6 @@ async def run_pipelines(
         )
         session.add(run)
         return KnownRun(run=run, job=job)
-
-
-async def _known(session: AsyncSession, conversation_id: UUID, key: str) -> KnownRun | None:
-    row = (
-        await session.execute(
-            known_runs().where(PipelineRun.conversation_id == conversation_id, PipelineRun.idempotency_key == key)
-        )
-    ).one_or_none()
-    return None if row is None else KnownRun(run=row[0], job=row[1])
 
 
 async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:
@@ -180,8 +179,7 @@ async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:
         .limit(1)
     )
     if at_work is not None:
-        sentence = "Pipelines are at work here already. Wait for them, or stop them first."
-        raise Refused(code="generation_locked", sentence=sentence)
+        raise Refused("generation_locked", "Pipelines are at work here already. Wait for them, or stop them first.")
 
 
 def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str]:
@@ -191,11 +189,11 @@ def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -
         unable = sorted(set(wanted) - able)
         if unable:
             sentence = f"The profile has no pipeline {unable[0]!r} that is enabled and has the trigger {trigger}."
-            raise Refused(code="invalid", sentence=sentence)
+            raise Refused("invalid", sentence)
         return frozenset(wanted)
     if not able:
         sentence = f"No pipeline of {profile.name} has the trigger {trigger}. Give it to those that run by themselves."
-        raise Refused(code="conflict", sentence=sentence)
+        raise Refused("conflict", sentence)
     return frozenset(able)
 
 

@@ -1,24 +1,98 @@
-"""What a dry run tells: each step with what it was told and has made, and what becomes different in the prompt.
+"""What a dry run keeps in memory instead of the database, and what it tells.
 
+That is each step with what it was told and has made, and what becomes different in the prompt.
 Texts are there in full as far as a page can show them, for the person alone who has asked.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
 from tavernkit import Plan
-from tavernkit.artifacts import RunArtifact, SessionArtifacts, change_between
-from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
+from tavernkit.artifacts import ArtifactWrite, Commit, MemoryStore, SessionArtifacts, change_between
+from tavernkit.artifacts.pipelines import (
+    JournalState,
+    MemoryJournal,
+    ModelAnswer,
+    ModelCall,
+    ModelRequest,
+    ModelUsage,
+    RunContext,
+    RunReport,
+    Step,
+    StepPipeline,
+    StepRecord,
+    StepReport,
+)
 from tavernkit.artifacts.pipelines.journal import products_of
+from tavernkit.artifacts.pipelines.model import ask_counted
+from tavernkit.artifacts.pipelines.journal import RunArtifact
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.dry_runs.journal import DryRunJournal
+from tavernkit.playground.story.prompting.replies import Usage, used_by_steps
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
+
+Settled: TypeAlias = Callable[[StepRecord], Awaitable[None]]
+
+
+class DryRunJournal:
+    """A journal in memory that remembers, behind the end of the run, what steps were worked out from and have made.
+
+    `last_done` is what the conversation knows about earlier runs; `settled` is told whenever a step has come to
+    something.
+    """
+
+    def __init__(self, store: MemoryStore, last_done: Mapping[str, int], settled: Settled) -> None:
+        self._journal = MemoryJournal(store)
+        self._last_done = last_done
+        self._settled = settled
+        self.records: dict[tuple[str, str], StepRecord] = {}
+
+    async def open(self, context: RunContext) -> JournalState:
+        return (await self._journal.open(context)).with_(last_done=self._last_done)
+
+    async def record(self, context: RunContext, record: StepRecord) -> None:
+        await self._journal.record(context, record)
+        self.records[record.key] = record
+        await self._settled(record)
+
+    async def commit(
+        self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
+    ) -> tuple[Commit, ...]:
+        commits = await self._journal.commit(context, record, writes)
+        versions = {commit.artifact.key.tag: commit.version.version for commit in commits}
+        self.records[record.key] = record.with_(committed=versions)
+        return commits
+
+    async def close(self, context: RunContext, report: RunReport) -> None:
+        await self._journal.close(context, report)
+
+
+class CountedModels:
+    """Asks as `call` does, and adds up what that has used, also where nothing came of the step."""
+
+    def __init__(self, call: ModelCall) -> None:
+        self._call = call
+        self.used = Usage(prompt_tokens=0, completion_tokens=0)
+
+    async def ask(self, request: ModelRequest) -> ModelAnswer:
+        def count(usage: ModelUsage) -> None:
+            self.add(used_by_steps([usage]))
+            request.spent(usage)
+
+        return await ask_counted(self._call, request, count)
+
+    def add(self, usage: Usage) -> None:
+        self.used = Usage(
+            prompt_tokens=self.used.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.used.completion_tokens + usage.completion_tokens,
+        )
+
 
 LONGEST = 20_000
 """How many characters of one text are reported."""
@@ -147,11 +221,12 @@ def _place(block: Block) -> tuple[str | None, str, Json, Json]:
 
 
 def _change(change: BlockChange, block: Block, *, before: str = "", after: str = "") -> dict[str, Any]:
+    artifacts = LooseObject(block.metadata, ReportBuilder()).objects("artifacts")
     return {
         "change": change,
         "slot": None if block.slot is None else storable(block.slot),
         "source": {name: storable(str(block.source.get(name, ""))) for name in ("stage", "id")},
-        "artifacts": [storable(str(source["artifact"])) for source in block.metadata.get("artifacts", ())],
+        "artifacts": [storable(source.text("artifact")) for source in artifacts],
         "role": storable(block.role),
         "name": None if block.name is None else storable(block.name),
         "before": shortened(before),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from tavernkit.lore import Book, Entry
 from tavernkit.lore.files.character_book import write_book_fields, write_character_book, write_entry
@@ -135,12 +134,14 @@ def _character_entry(form: JsonObject, place: int) -> dict[str, Json]:
     if read == world:
         return dict(original)
     before, now = character_entry(read), character_entry(world)
-    extensions = _object(original.get("extensions")) | _changed(before["extensions"], now["extensions"])
+    extensions = _object(original.get("extensions")) | _changed(
+        _object(before["extensions"]), _object(now["extensions"])
+    )
     changed = _changed(before, now)
     return {**original, **changed, "extensions": extensions} if "extensions" in changed else {**original, **changed}
 
 
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Json]:
+def _changed(before: JsonObject, now: JsonObject) -> dict[str, Json]:
     return {key: value for key, value in now.items() if key not in before or before[key] != value}
 
 

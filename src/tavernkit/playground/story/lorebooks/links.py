@@ -1,21 +1,154 @@
-"""Using lorebooks: in a space, in a conversation, with a character, with a persona."""
+"""Using lorebooks: in a space, in a conversation, with a character, with a persona.
+
+Books that a card, a chat or a persona names are linked at the import, whichever of the two comes first.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Text, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, Lorebook, LorebookLink, Persona
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Lorebook,
+    LorebookLink,
+    Persona,
+    Space,
+    SpaceMembership,
+)
+from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, space_for
+from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
-from tavernkit.playground.story.lorebooks.events import append_link_events
-from tavernkit.playground.story.lorebooks.queries import links_of, lorebook_of
+from tavernkit.playground.story.lorebooks.queries import PLACES, links_of, lorebook_of, newest_lorebooks
+from tavernkit.values import Json
+
+
+async def append_book_event(session: AsyncSession, lorebook_id: UUID, now: datetime) -> None:
+    """The book itself has changed, or goes: announce it wherever it is in use."""
+    links = await session.scalars(select(LorebookLink).where(LorebookLink.lorebook_id == lorebook_id))
+    await append_link_events(session, links.all(), now)
+
+
+async def append_link_events(session: AsyncSession, links: Iterable[LorebookLink], now: datetime) -> None:
+    """Write an event into each conversation where these books count, and announce them once they are committed."""
+    links = list(links)
+    for space_id in await _spaces(session, links):
+        await append_space_event(session, space_id, "lore", now)
+    for conversation_id in sorted({link.conversation_id for link in links if link.conversation_id is not None}):
+        await append_event(session, conversation_id, "lore", now)
+
+
+async def _spaces(session: AsyncSession, links: Iterable[LorebookLink]) -> list[UUID]:
+    """The spaces of the links themselves, and those where their characters and personas are; all of them locked."""
+    characters = {link.character_id for link in links if link.character_id is not None}
+    personas = {link.persona_id for link in links if link.persona_id is not None}
+    taking_part = select(SpaceMembership.space_id).where(
+        SpaceMembership.status == "active",
+        or_(SpaceMembership.character_id.in_(characters), SpaceMembership.persona_id.in_(personas)),
+    )
+    named = {link.space_id for link in links if link.space_id is not None}
+    found = await session.scalars(
+        select(Space.id)
+        .where(or_(Space.id.in_(named), Space.id.in_(taking_part)))
+        .order_by(Space.id)
+        .with_for_update(key_share=True)
+    )
+    return list(found)
+
+
+CARD = ("data", "extensions", "world")
+CHAT = ("chat_file", "header", "chat_metadata", "world_info")
+PERSONA = ("entry", "lorebook")
+"""Where the data of a character, the settings of a conversation and the file of a persona name a book."""
+
+
+def book_name(document: Json, *path: str) -> str:
+    """The name of a book that a document gives at this path, as books are called here; empty where it gives none."""
+    for step in path:
+        document = document.get(step) if isinstance(document, dict) else None
+    return titled(document, "") if isinstance(document, str) else ""
+
+
+async def link_named_book(
+    runtime: Runtime, session: AsyncSession, owner_id: UUID, name: str, **place: UUID | None
+) -> bool:
+    """Use the person's newest book of this name at a place; false where there is none."""
+    books = await newest_lorebooks(session, owner_id, {name} if name else set())
+    if name not in books:
+        return False
+    await link_book(runtime, session, books[name], name, [place])
+    return True
+
+
+async def link_book_of_chat(
+    runtime: Runtime, session: AsyncSession, owner_id: UUID, conversation: Conversation
+) -> None:
+    """Use the book that an imported chat names in its conversation."""
+    world = book_name(conversation.settings, *CHAT)
+    await link_named_book(runtime, session, owner_id, world, conversation_id=conversation.id)
+
+
+async def link_book(
+    runtime: Runtime, session: AsyncSession, lorebook_id: UUID, name: str, places: Sequence[dict[str, UUID | None]]
+) -> int:
+    """Use a book at these places, behind the books that are there; one where a book of this name is used is left."""
+    links: list[LorebookLink] = []
+    for place in places:
+        there = await links_of(session, **place)
+        if all(used != name for _, used in there):
+            links.append(_link_behind(runtime, lorebook_id, there, **place))
+    session.add_all(links)
+    await session.flush()
+    await append_link_events(session, links, runtime.clock())
+    return len(links)
+
+
+def _link_behind(
+    runtime: Runtime, lorebook_id: UUID, there: Sequence[tuple[LorebookLink, str]], **columns: Any
+) -> LorebookLink:
+    position = max((link.position for link, _ in there), default=-1) + 1
+    return LorebookLink(
+        id=runtime.ids(), lorebook_id=lorebook_id, position=position, created_at=runtime.clock(), **columns
+    )
+
+
+async def places_that_name(session: AsyncSession, owner_id: UUID, name: str) -> list[dict[str, UUID | None]]:
+    """The person's characters, conversations and personas whose files name a book of this name."""
+    cards = await session.execute(
+        select(Character.id, Character.data).where(
+            Character.owner_id == owner_id, Character.status == "ready", _holds(Character.data, "world", name)
+        )
+    )
+    chats = await session.execute(
+        select(Conversation.id, Conversation.settings)
+        .join(Space, Space.id == Conversation.space_id)
+        .where(Space.owner_id == owner_id, _holds(Conversation.settings, "world_info", name))
+    )
+    personas = await session.execute(
+        select(Persona.id, Persona.file).where(Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name))
+    )
+    return [
+        *({"character_id": id} for id, data in cards if book_name(data, *CARD) == name),
+        *({"conversation_id": id} for id, data in chats if book_name(data, *CHAT) == name),
+        *({"persona_id": id} for id, data in personas if book_name(data, *PERSONA) == name),
+    ]
+
+
+def _holds(column: InstrumentedAttribute[dict[str, Json]], key: str, value: str) -> ColumnElement[bool]:
+    """Whether the text that a document is stored as has this field somewhere."""
+    return type_coerce(column, Text).contains(f"{json.dumps(key)}: {json.dumps(value)}", autoescape=True)
 
 
 async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> list[tuple[LorebookLink, str]]:
@@ -27,7 +160,6 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> li
 
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
-    now = runtime.clock()
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
         place = new.as_columns()
@@ -36,17 +168,10 @@ async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tup
         for link, name in there:
             if link.lorebook_id == book.id:
                 return link, name
-        link = LorebookLink(
-            id=runtime.ids(),
-            lorebook_id=book.id,
-            enabled=new.enabled,
-            position=max((link.position for link, _ in there), default=-1) + 1,
-            created_at=now,
-            **place,
-        )
+        link = _link_behind(runtime, book.id, there, enabled=new.enabled, **place)
         session.add(link)
         await session.flush()
-        await append_link_events(session, [link], now)
+        await append_link_events(session, [link], runtime.clock())
         return link, book.name
 
 
@@ -118,13 +243,8 @@ async def _check_character(session: AsyncSession, viewer: Viewer, character_id: 
     if row is None or row.owner_id not in (None, viewer.user_id):
         raise not_found("character")
     if row.owner_id is None and changing and not viewer.is_administrator:
-        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+        raise Refused("forbidden", "This character is everybody's; only administrators change it.")
 
 
 def _place_of(link: LorebookLink) -> dict[str, UUID | None]:
-    return {
-        "space_id": link.space_id,
-        "conversation_id": link.conversation_id,
-        "character_id": link.character_id,
-        "persona_id": link.persona_id,
-    }
+    return {column: getattr(link, column) for column in PLACES}

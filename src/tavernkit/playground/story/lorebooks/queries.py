@@ -1,23 +1,34 @@
-"""Reading lorebooks."""
+"""Reading lorebooks, and the books that take part in a prompt, as the library knows them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TypeAlias
 from uuid import UUID
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import characters
+from tavernkit.lore import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Lorebook, LorebookEntry, LorebookLink
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Lorebook,
+    LorebookEntry,
+    LorebookLink,
+    SpaceMembership,
+)
 from tavernkit.playground.base.refused import existing
+from tavernkit.playground.story.lorebooks.entry_fields import decode_book
+from tavernkit.values import Json, Value
 
-PLACES = {
-    "space_id": LorebookLink.space_id,
-    "conversation_id": LorebookLink.conversation_id,
-    "character_id": LorebookLink.character_id,
-    "persona_id": LorebookLink.persona_id,
-}
+PLACES = ("space_id", "conversation_id", "character_id", "persona_id")
+"""The columns of which one says where a book is used."""
 
 
 async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False) -> Lorebook:
@@ -25,8 +36,7 @@ async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, 
     query = select(Lorebook).where(
         Lorebook.id == lorebook_id, Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"
     )
-    found: Lorebook | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "lorebook")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "lorebook")
 
 
 async def lorebooks_page(
@@ -84,11 +94,13 @@ async def last_place(session: AsyncSession, lorebook_id: UUID) -> tuple[int, int
 
 async def links_of(session: AsyncSession, **place: UUID | None) -> list[tuple[LorebookLink, str]]:
     """The books in use at a place, in their order, with their names."""
-    query = select(LorebookLink, Lorebook.name).join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
-    for column, value in place.items():
-        if value is not None:
-            query = query.where(PLACES[column] == value)
-    rows = await session.execute(query.order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id))
+    named = {column: value for column, value in place.items() if value is not None}
+    rows = await session.execute(
+        select(LorebookLink, Lorebook.name)
+        .filter_by(**named)
+        .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+        .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
+    )
     return [(link, name) for link, name in rows]
 
 
@@ -102,3 +114,136 @@ async def newest_lorebooks(session: AsyncSession, user_id: UUID, names: set[str]
         .order_by(Lorebook.created_at)
     )
     return {row.name: row.id for row in rows}
+
+
+Key: TypeAlias = tuple[UUID, int, datetime]
+"""A book or a card, and which version of it."""
+
+
+class BooksInPlay(Value, frozen=True, kw_only=True):
+    """Books by scope, each in the order of its place; the library's World Info knows what takes precedence.
+
+    `everywhere` are those of the space, SillyTavern's global ones. `own` is the book inside the speaker's card: the
+    library's stages find it there by themselves, so it stands apart.
+    """
+
+    everywhere: tuple[Book, ...] = ()
+    character: tuple[Book, ...] = ()
+    own: Book | None = None
+    chat: tuple[Book, ...] = ()
+    persona: tuple[Book, ...] = ()
+
+    @property
+    def of_character(self) -> tuple[Book, ...]:
+        """The speaker's books and the one inside the card, in the order in which SillyTavern's stages take them."""
+        return self.character if self.own is None else (*self.character, self.own)
+
+
+class BookCache:
+    """Decoded books, those longest unused forgotten first once they have too many entries together."""
+
+    def __init__(self, entries: int = 200_000) -> None:
+        self._limit = entries
+        self._held = 0
+        self._books: OrderedDict[Key, Book | None] = OrderedDict()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._books
+
+    def get(self, key: Key, decode: Callable[[], Book | None]) -> Book | None:
+        """The book under this key; None is a card without one."""
+        if key in self._books:
+            self._books.move_to_end(key)
+            return self._books[key]
+        book = decode()
+        self._books[key] = book
+        self._held += _weight(book)
+        while self._held > self._limit and len(self._books) > 1:
+            self._held -= _weight(self._books.popitem(last=False)[1])
+        return book
+
+
+# Decoding 5,000 entries takes longer than all else that a prompt needs, and every run needs the same books.
+_CACHE = BookCache()
+
+
+async def books_for(
+    session: AsyncSession,
+    conversation: Conversation,
+    speaker: SpaceMembership,
+    *,
+    persona_id: UUID | None = None,
+    cache: BookCache = _CACHE,
+) -> BooksInPlay:
+    """The books for what `speaker` says next to the person with this persona; at most three statements.
+
+    Not for a transaction that has changed a book itself.
+    """
+    places = [LorebookLink.space_id == conversation.space_id, LorebookLink.conversation_id == conversation.id]
+    if speaker.character_id is not None:
+        places.append(LorebookLink.character_id == speaker.character_id)
+    if persona_id is not None:
+        places.append(LorebookLink.persona_id == persona_id)
+    rows = (
+        await session.execute(
+            select(LorebookLink, Lorebook)
+            .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+            .where(or_(*places), LorebookLink.enabled, Lorebook.status == "ready")
+            .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
+        )
+    ).all()
+    links = [(link, lorebook) for link, lorebook in rows]
+    books = await _decoded(session, {lorebook.id: lorebook for _, lorebook in links}.values(), cache)
+
+    def those(is_here: Callable[[LorebookLink], bool]) -> tuple[Book, ...]:
+        return tuple(books[lorebook.id] for link, lorebook in links if is_here(link))
+
+    return BooksInPlay(
+        everywhere=those(lambda link: link.space_id is not None),
+        character=those(lambda link: link.character_id is not None),
+        own=await card_book(session, speaker.character_id, cache),
+        chat=those(lambda link: link.conversation_id is not None),
+        persona=those(lambda link: link.persona_id is not None),
+    )
+
+
+async def _decoded(session: AsyncSession, lorebooks: Iterable[Lorebook], cache: BookCache) -> dict[UUID, Book]:
+    lorebooks = list(lorebooks)
+    missing = [lorebook.id for lorebook in lorebooks if _key(lorebook) not in cache]
+    forms: dict[UUID, list[dict[str, Json]]] = {id: [] for id in missing}
+    if missing:
+        rows = await session.execute(
+            select(LorebookEntry.lorebook_id, LorebookEntry.data)
+            .where(LorebookEntry.lorebook_id.in_(missing))
+            .order_by(LorebookEntry.position)
+        )
+        for lorebook_id, data in rows:
+            forms[lorebook_id].append(data)
+    books: dict[UUID, Book] = {}
+    named: set[str] = set()
+    for lorebook in lorebooks:
+        decode = partial(decode_book, lorebook.data, forms.get(lorebook.id, ()), name=lorebook.name)
+        book = cache.get(_key(lorebook), decode)
+        if book is not None:
+            # A second book of the same name would count as the first one.
+            twice = lorebook.name in named
+            named.add(lorebook.name)
+            books[lorebook.id] = book.with_(name=f"{book.name} ({lorebook.id.hex[:8]})") if twice else book
+    return books
+
+
+async def card_book(session: AsyncSession, character_id: UUID | None, cache: BookCache = _CACHE) -> Book | None:
+    """The book inside a character's card."""
+    character = None if character_id is None else await session.get(Character, character_id)
+    if character is None or character.status == "deleted":
+        return None
+    key = (character.id, character.version, character.updated_at)
+    return cache.get(key, lambda: characters.read_card(character.data)[0].character.character_book)
+
+
+def _key(lorebook: Lorebook) -> Key:
+    return lorebook.id, lorebook.settings_version, lorebook.updated_at
+
+
+def _weight(book: Book | None) -> int:
+    return 1 if book is None else 1 + len(book.entries)

@@ -17,12 +17,21 @@ from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, SpaceAccess, member_for, space_for
+from tavernkit.playground.story.access.access import (
+    Access,
+    SpaceAccess,
+    active_members,
+    append_space_event,
+    display_name,
+    find_member,
+    member_for,
+    next_position,
+    persona_of,
+    space_for,
+    usable_characters,
+)
 from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.access.identity import display_name, persona_of, usable_characters
-from tavernkit.playground.story.access.members import active_members, find_member, next_position
-from tavernkit.playground.story.runs.unavailable import members_changed
+from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in
 
 DEFAULT_STEPS = 4
@@ -38,7 +47,7 @@ async def refuse_change(
 ) -> None:
     """Why the change cannot be made, if so."""
     if member.status == "removed":
-        raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+        raise Refused("conflict", f"{member.cached_display_name} was removed. Bring them back first.")
     _refuse_fields(access, member, changes)
     if changes.get("persona_id") is not None:
         await persona_of(session, changes["persona_id"], member.user_id)
@@ -64,13 +73,13 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
 def _refuse_fields(access: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     for field in changes:
         if field in _OWNERS and access.level < Access.ADMINISTER:
-            raise Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")
+            raise Refused("forbidden", f"Only the owner of the space changes the {field} of members.")
         if field in _PEOPLES and member.kind != "human":
             raise _refused(field, "a character has none")
         if field in _CHARACTERS and member.kind != "character":
             raise _refused(field, "it is for characters")
     if changes.get("role") is not None and member.role == "owner":
-        raise Refused(code="conflict", sentence="The owner of a space stays its owner.")
+        raise Refused("conflict", "The owner of a space stays its owner.")
     mode = changes.get("copilot_mode") or member.copilot_mode
     if changes.get("copilot_remaining_steps") is not None and mode != "full":
         raise _refused("copilot_remaining_steps", "the copilot is off; set copilot_mode to full as well")
@@ -88,7 +97,7 @@ def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None)
 
 
 def _refused(field: str, why: str) -> Refused:
-    return Refused(code="invalid", sentence=f"{field} was not taken: {why}.")
+    return Refused("invalid", f"{field} was not taken: {why}.")
 
 
 MAX_MEMBERS = 50
@@ -100,16 +109,16 @@ async def add_member(
 ) -> SpaceMembership:
     """Let a character or a person join; who was there before comes back as the same member, behind the others."""
     if (character_id is None) == (user_id is None):
-        raise Refused(code="invalid", sentence="Say who joins: either a character or a person.")
+        raise Refused("invalid", "Say who joins: either a character or a person.")
     now = runtime.clock()
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
         member = await find_member(session, space_id, user_id=user_id, character_id=character_id)
         if member is not None and member.status == "active":
             raise Refused(
-                code="conflict",
-                sentence=f"{member.cached_display_name} is here already.",
-                current=MemberOut.of(member).model_dump(mode="json"),
+                "conflict",
+                f"{member.cached_display_name} is here already.",
+                current=MemberOut.of(member),
             )
         await _require_room(session, access, human=user_id is not None)
         if user_id is not None:
@@ -128,11 +137,13 @@ async def add_member(
                 position=position,
                 created_at=now,
             )
-            member.cached_display_name = await display_name(session, member)
-            session.add(member)
         else:
-            _revive(member, position)
-            member.cached_display_name = await display_name(session, member)
+            # Back behind everybody else, with the persona and the settings from before.
+            member.status, member.participation, member.position = "active", "active", position
+            member.removed_at = member.removed_by_id = member.removed_reason = None
+            member.settings_version += 1
+        member.cached_display_name = await display_name(session, member)
+        session.add(member)
         await session.flush()
         await append_space_event(session, space_id, "members", now, member_id=str(member.id))
         return member
@@ -146,8 +157,7 @@ async def change_member(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         await refuse_change(session, viewer, access, member, changes)
-        current = MemberOut.of(member).model_dump(mode="json")
-        advance(member, settings_version, what="member", current=current)
+        advance(member, settings_version, what="member", current=MemberOut.of(member))
         apply_change(member, changes)
         if changes.get("copilot_mode") == "full":
             # A model writes for somebody, or characters go on among themselves, but never both.
@@ -171,7 +181,7 @@ async def remove_member(
     async with runtime.database.write() as session:
         member, _ = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.role == "owner":
-            raise Refused(code="conflict", sentence="The owner cannot leave the space. Delete or archive it instead.")
+            raise Refused("conflict", "The owner cannot leave the space. Delete or archive it instead.")
         if member.status == "removed":
             return member
         member.status, member.participation = "removed", "muted"
@@ -198,8 +208,8 @@ async def reorder_members(
         members = {member.id: member for member in await active_members(session, space_id)}
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
-            raise Refused(code="conflict", sentence="The order must name every member exactly once.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+            raise Refused("conflict", "The order must name every member exactly once.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()
@@ -210,15 +220,8 @@ async def reorder_members(
 async def _require_room(session: AsyncSession, access: SpaceAccess, *, human: bool) -> None:
     members = await active_members(session, access.space.id)
     if len(members) >= MAX_MEMBERS:
-        raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")
+        raise Refused("conflict", f"At most {MAX_MEMBERS} can be in a space.")
     if human and access.space.kind != "discussion":
-        raise Refused(code="conflict", sentence="A Playground is for one person. Open a discussion for several.")
+        raise Refused("conflict", "A Playground is for one person. Open a discussion for several.")
     if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
-        raise Refused(code="conflict", sentence=f"At most {MAX_HUMANS} people can be in a discussion.")
-
-
-def _revive(member: SpaceMembership, position: int) -> None:
-    """Back behind everybody else, with the persona and the settings from before."""
-    member.status, member.participation, member.position = "active", "active", position
-    member.removed_at = member.removed_by_id = member.removed_reason = None
-    member.settings_version += 1
+        raise Refused("conflict", f"At most {MAX_HUMANS} people can be in a discussion.")

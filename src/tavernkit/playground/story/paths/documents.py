@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.story.paths.messages import ShownMessage
+from tavernkit.playground.story.paths.state import ShownMessage
 
 
 class AuthorOut(BaseModel):

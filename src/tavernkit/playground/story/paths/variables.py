@@ -1,27 +1,36 @@
-"""Chat variables: values that macros and people set, and that follow the path.
+"""Chat variables, which follow the path, and global variables, which all spaces of one person share.
 
-They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that swipe.
-Before anybody has said anything, they are what the story begins with.
+Chat variables are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that
+swipe. Before anybody has said anything, they are what the story begins with. Global variables follow no path.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from uuid import UUID
 
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Message, MessageSwipe
+from tavernkit.playground.base.database.models import GlobalVariable, Message, MessageSwipe, User
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.paths.queries import end_of_path, read_state
-from tavernkit.playground.story.paths.snapshots import path_changed, set_beginning, state_at
-from tavernkit.playground.story.paths.state import State, changed_delta, fold
-from tavernkit.values import Json
+from tavernkit.playground.story.access.access import conversation_to_change
+from tavernkit.playground.story.paths.state import (
+    State,
+    changed_delta,
+    end_of_path,
+    fold,
+    path_changed,
+    read_state,
+    set_beginning,
+    state_at,
+)
+from tavernkit.values import Json, Value
 
 
 async def record_delta(
@@ -76,8 +85,7 @@ async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUI
 
 
 async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
-    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(conversation)
+    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
     return await state_at(session, conversation_id, conversation.last_seq)
 
 
@@ -100,9 +108,7 @@ def _variables(state: State) -> dict[str, Json]:
 def check_room(known: Mapping[str, Json], name: str) -> None:
     """Refuse one more variable where there are as many as there may be."""
     if name not in known and len(known) >= MAX_VARIABLES:
-        raise Refused(
-            code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
-        )
+        raise Refused("conflict", f"There are {MAX_VARIABLES:,} variables already. Remove one of them first.")
 
 
 def check_variable(name: str, value: Json) -> None:
@@ -112,12 +118,76 @@ def check_variable(name: str, value: Json) -> None:
         (name + text).encode()
     except (ValueError, RecursionError):
         raise Refused(
-            code="invalid", sentence="A variable holds text, whole numbers and fractions, lists and objects of these."
+            "invalid", "A variable holds text, whole numbers and fractions, lists and objects of these."
         ) from None
     if not name or len(name) > MAX_NAME_CHARACTERS or "\x00" in name:
-        raise Refused(code="invalid", sentence=f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
+        raise Refused("invalid", f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
     if len(text) > MAX_VALUE_CHARACTERS:
         raise Refused(
-            code="too_long",
-            sentence=f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable.",
+            "too_long", f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable."
         )
+
+
+class GlobalChanges(Value, frozen=True, kw_only=True):
+    """What a reply has changed."""
+
+    set: Mapping[str, Json] = {}
+    unset: tuple[str, ...] = ()
+
+
+async def read_globals(session: AsyncSession, user_id: UUID) -> dict[str, Json]:
+    """The variables of a person, by name."""
+    query = select(GlobalVariable.name, GlobalVariable.value).where(GlobalVariable.user_id == user_id)
+    return {row.name: row.value for row in await session.execute(query.order_by(GlobalVariable.name))}
+
+
+async def change_globals(session: AsyncSession, user_id: UUID, changes: GlobalChanges, now: datetime) -> None:
+    """Write what has changed and nothing else, as far as there is room; another reply may have changed others
+    meanwhile. The person's row is locked by who calls this."""
+    if changes.unset:
+        await session.execute(
+            delete(GlobalVariable).where(GlobalVariable.user_id == user_id, GlobalVariable.name.in_(changes.unset))
+        )
+    if not changes.set:
+        return
+    rows = await session.scalars(select(GlobalVariable).where(GlobalVariable.user_id == user_id))
+    known = {row.name: row for row in rows}
+    for name, value in changes.set.items():
+        if name in known:
+            known[name].value, known[name].updated_at = value, now
+        elif len(known) < MAX_VARIABLES:
+            known[name] = GlobalVariable(user_id=user_id, name=name, value=value, updated_at=now)
+            session.add(known[name])
+    await session.flush()
+
+
+async def get_globals(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
+    """One's own variables."""
+    async with runtime.database.read() as session:
+        return await read_globals(session, viewer.user_id)
+
+
+async def set_global(runtime: Runtime, viewer: Viewer, name: str, value: Json) -> dict[str, Json]:
+    """Set one; all of them as they are then."""
+    check_variable(name, value)
+    async with runtime.database.write() as session:
+        await _lock(session, viewer.user_id)
+        known = await read_globals(session, viewer.user_id)
+        check_room(known, name)
+        await change_globals(session, viewer.user_id, GlobalChanges(set={name: value}), runtime.clock())
+        return {**known, name: value}
+
+
+async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str, Json]:
+    """Remove one; what there is then."""
+    async with runtime.database.write() as session:
+        await _lock(session, viewer.user_id)
+        known = await read_globals(session, viewer.user_id)
+        if name not in known:
+            raise not_found("variable")
+        await change_globals(session, viewer.user_id, GlobalChanges(unset=(name,)), runtime.clock())
+        return {other: value for other, value in known.items() if other != name}
+
+
+async def _lock(session: AsyncSession, user_id: UUID) -> None:
+    await session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))

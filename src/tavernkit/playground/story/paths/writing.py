@@ -1,4 +1,4 @@
-"""Putting a message at the end of a conversation, inside a transaction that somebody else owns."""
+"""Putting a message at the end of a conversation, and changing one, inside a transaction that somebody else owns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, TextContent
-from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.refused import Refused, stale
+from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.paths.snapshots import message_added
+from tavernkit.playground.story.access.access import Access, message_for, require_in_use
+from tavernkit.playground.story.paths.documents import MessageOut
+from tavernkit.playground.story.paths.state import message_added, shown_message
 
 MAX_MESSAGE_CHARACTERS = 100_000
 
@@ -22,11 +27,10 @@ def clean_text(content: str) -> str:
     """The text without the space around it and without what no database can hold; a blank one is refused."""
     text = storable(content).strip()
     if not text:
-        raise Refused(code="blank", sentence="There is nothing to send yet.")
+        raise Refused("blank", "There is nothing to send yet.")
     if len(text) > MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            code="too_long",
-            sentence=f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message.",
+            "too_long", f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message."
         )
     return text
 
@@ -93,3 +97,35 @@ async def add_text(session: AsyncSession, ids: Callable[[], UUID], content: str)
     session.add(text)
     await session.flush()
     return text
+
+
+async def changeable_message(
+    session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, hidden: bool = False
+) -> tuple[Message, Conversation]:
+    """The message as it is now; one that is hidden only for who asks for these."""
+    message, conversation, _ = await message_for(session, message_id, viewer, needs, lock=True)
+    require_in_use(conversation)
+    if message.visibility == "hidden" and not hidden:
+        raise Refused(
+            "conflict",
+            "This message was deleted in the meantime. Bring it back to change it.",
+            current=await _current(session, message_id),
+        )
+    return message, conversation
+
+
+async def refuse_stale(session: AsyncSession, message: Message, revision: int | None) -> None:
+    """Refuse a change that was made from another revision; None is from whatever there is."""
+    if revision not in (None, message.revision):
+        raise stale("message", await _current(session, message.id))
+
+
+async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:
+    """Count the change, and announce it to the pages."""
+    message.revision += 1
+    await session.flush()
+    await append_event(session, message.conversation_id, kind, runtime.clock(), message_id=str(message.id))
+
+
+async def _current(session: AsyncSession, message_id: UUID) -> MessageOut:
+    return MessageOut.of(await shown_message(session, message_id))

@@ -1,30 +1,172 @@
-"""What a person does with personas."""
+"""What a person does with personas.
+
+SillyTavern's backup of them has names and descriptions under the file names of their pictures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.base import advance
-from tavernkit.playground.base.database.models import Blob, LorebookLink, Persona, User
-from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLink, Persona, User
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.characters.pictures import PictureError, read_picture
-from tavernkit.playground.story.lorebooks.named_links import PERSONA, book_name
+from tavernkit.playground.story.characters.files import PictureError, read_picture
+from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
-from tavernkit.playground.story.personas.backup import BackedUp, read_backup, write_backup
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
-from tavernkit.playground.story.personas.queries import all_personas, lorebook_names, persona_for
-from tavernkit.reading import ImportReport, Note
-from tavernkit.values import Json
+from tavernkit.reading import ImportReport, LooseObject, Note, ReportBuilder, parse_json
+from tavernkit.sillytavern.story import PersonaPosition
+from tavernkit.values import Json, JsonObject, Value
+
+_POSITIONS: Mapping[int, str] = {place: place.name.lower() for place in PersonaPosition}
+# Once a place of its own behind the character; SillyTavern itself now takes it for the one in the prompt.
+_AFTER_CHARACTER = 1
+_ROLES = ("system", "user", "assistant")
+_UNSAFE = re.compile(r"[^\w-]+")
+_MAX_PERSONAS = 5_000
+_MAX_DEPTH = 10_000
+
+
+class BackedUp(Value, frozen=True, kw_only=True):
+    """A persona in a backup; `lorebook` is the name of its book.
+
+    `avatar` is the file name of its picture, and `entry` everything that the backup has under it, also what has no
+    place here, such as the title and the connections.
+    """
+
+    name: str
+    description: str = ""
+    position: str = "in_prompt"
+    depth: int = 2
+    role: str = "system"
+    lorebook: str = ""
+    is_default: bool = False
+    avatar: str = ""
+    entry: JsonObject = {}
+
+
+def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
+    """Read a backup, or a whole `settings.json`. Raises ParseError when it is neither."""
+    report = ReportBuilder()
+    document = parse_json(data, what="The backup of personas")
+    if isinstance(document, dict) and isinstance(document.get("power_user"), dict):
+        document = document["power_user"]
+    source = LooseObject(document if isinstance(document, dict) else {}, report)
+    names, described = source.object("personas"), source.nested("persona_descriptions")
+    default = source.optional_text("default_persona")
+    if len(names) > _MAX_PERSONAS:
+        report.ignored("personas", f"{len(names):,} personas; only the first {_MAX_PERSONAS:,} were read")
+    if default is not None and default not in names:
+        report.ignored("default_persona", f"there is no persona {default[:100]!r} in the file")
+    personas = [
+        _read(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
+        for avatar, name in list(names.items())[:_MAX_PERSONAS]
+    ]
+    return personas, report.build("personas")
+
+
+def write_backup(personas: list[BackedUp]) -> dict[str, Json]:
+    """The backup that SillyTavern restores.
+
+    A persona that came from a backup keeps its file name there; another one gets one made of its place and name.
+    """
+    names: dict[str, Json] = {}
+    descriptions: dict[str, Json] = {}
+    default: str | None = None
+    kept = {persona.avatar for persona in personas}
+    for number, persona in enumerate(personas, start=1):
+        avatar = persona.avatar
+        if not avatar or avatar in names:
+            made = f"{number}-{_UNSAFE.sub('', persona.name)[:50]}.png"
+            avatar = f"_{made}" if made in kept else made
+        names[avatar] = persona.name
+        descriptions[avatar] = _entry(persona)
+        default = avatar if persona.is_default else default
+    return {"personas": names, "persona_descriptions": descriptions, "default_persona": default}
+
+
+def _entry(persona: BackedUp) -> dict[str, Json]:
+    """What a backup says about a persona: as it was read, with what has changed since."""
+    now: dict[str, Json] = {
+        "description": persona.description,
+        "position": int(PersonaPosition[persona.position.upper()]),
+        "depth": persona.depth,
+        "role": _ROLES.index(persona.role),
+        "lorebook": persona.lorebook,
+    }
+    if not persona.entry:
+        return now
+    before = _read(persona.name, LooseObject(persona.entry, ReportBuilder()))
+    changed = {key: value for key, value in now.items() if getattr(persona, key) != getattr(before, key)}
+    return {**persona.entry, **changed}
+
+
+def _read(name: Json, source: LooseObject) -> BackedUp:
+    position = source.integer("position")
+    if position not in _POSITIONS and position != _AFTER_CHARACTER:
+        source.report.ignored(source.at("position"), f"{position} is no place for a persona; it stands in the prompt")
+    role = source.integer("role")
+    persona = BackedUp(
+        name=titled(name if isinstance(name, str) else "", "Persona"),
+        description=storable(source.text("description")),
+        position=_POSITIONS.get(position, "in_prompt"),
+        depth=min(max(source.integer("depth", default=2), 0), _MAX_DEPTH),
+        role=_ROLES[role] if 0 <= role < len(_ROLES) else "system",
+        lorebook=titled(source.text("lorebook"), ""),
+        entry=source.source,
+    )
+    for key in source.rest():
+        source.report.add(source.at(key), "exact", "kept for the export; not used here")
+    return persona
+
+
+async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
+    """One of the person's own personas."""
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
+    return existing(await session.scalar(query.with_for_update() if lock else query), "persona")
+
+
+async def personas_page(
+    session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
+) -> list[Persona]:
+    """The person's personas by name."""
+    query = select(Persona).where(Persona.owner_id == viewer.user_id)
+    if behind is not None:
+        query = query.where(tuple_(Persona.name, Persona.id) > behind)
+    return list(await session.scalars(query.order_by(Persona.name, Persona.id).limit(limit)))
+
+
+async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
+    """All personas of a person, oldest first."""
+    found = await session.scalars(
+        select(Persona).where(Persona.owner_id == user_id).order_by(Persona.created_at, Persona.name, Persona.id)
+    )
+    return list(found)
+
+
+async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str]:
+    """The name of the first book of each of a person's personas."""
+    rows = await session.execute(
+        select(LorebookLink.persona_id, Lorebook.name)
+        .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+        .join(Persona, Persona.id == LorebookLink.persona_id)
+        .where(Persona.owner_id == user_id)
+        .order_by(LorebookLink.position.desc(), LorebookLink.created_at.desc())
+    )
+    return {persona_id: name for persona_id, name in rows if persona_id is not None}
+
 
 MAX_PICTURE_BYTES = 16 * 1024 * 1024
 
@@ -36,11 +178,10 @@ async def set_picture(
     try:
         picture = None if data is None else (await to_thread.run_sync(read_picture, data)).thumbnail
     except PictureError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        current = PersonaOut.of(row).model_dump(mode="json")
-        advance(row, settings_version, what="persona", current=current)
+        advance(row, settings_version, what="persona", current=PersonaOut.of(row))
         before = row.avatar_sha256
         if picture is not None:
             await store(session, [picture], runtime.clock())
@@ -52,6 +193,8 @@ async def set_picture(
 
 MAX_BACKUP_BYTES = 16 * 1024 * 1024
 NAMELESS = "Persona"
+_PLACE = ("position", "depth", "role")
+"""Where the description stands in the prompt."""
 
 
 async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona:
@@ -60,19 +203,8 @@ async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> P
         await _check_picture(session, new.avatar_sha256)
         if new.is_default:
             await _no_default(session, viewer)
-        row = _row(
-            runtime,
-            viewer,
-            BackedUp(
-                name=titled(new.name, NAMELESS),
-                description=storable(new.description),
-                position=new.position,
-                depth=new.depth,
-                role=new.role,
-                is_default=new.is_default,
-            ),
-        )
-        row.avatar_sha256 = new.avatar_sha256
+        row = _row(runtime, viewer, **new.model_dump(exclude={"name", "description"}))
+        row.name, row.description = titled(new.name, NAMELESS), storable(new.description)
         session.add(row)
         return row
 
@@ -82,8 +214,7 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         await _check_picture(session, patch.avatar_sha256)
-        current = PersonaOut.of(row).model_dump(mode="json")
-        advance(row, patch.settings_version, what="persona", current=current)
+        advance(row, patch.settings_version, what="persona", current=PersonaOut.of(row))
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)
         if patch.name is not None:
@@ -104,18 +235,8 @@ async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) 
     """A copy, with the same picture and the same books."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id)
-        copy = _row(
-            runtime,
-            viewer,
-            BackedUp(
-                name=f"{row.name[:190]} (copy)",
-                description=row.description,
-                position=row.position,
-                depth=row.depth,
-                role=row.role,
-            ),
-        )
-        copy.avatar_sha256 = row.avatar_sha256
+        copied = {name: getattr(row, name) for name in ("description", "avatar_sha256", *_PLACE)}
+        copy = _row(runtime, viewer, name=f"{row.name[:190]} (copy)", **copied)
         session.add(copy)
         await session.flush()
         for link in await session.scalars(select(LorebookLink).where(LorebookLink.persona_id == row.id)):
@@ -139,9 +260,9 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     if not backed_up:
-        raise Refused(code="invalid", sentence="There are no personas in this file: it has nothing under 'personas'.")
+        raise Refused("invalid", "There are no personas in this file: it has nothing under 'personas'.")
     async with runtime.database.write() as session:
         await _lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
@@ -152,13 +273,15 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
         for one in backed_up:
             row = known.find(one)
             if row is None:
-                row = _row(runtime, viewer, one.with_(is_default=False))
+                placed = {name: getattr(one, name) for name in _PLACE}
+                row = _row(runtime, viewer, name=one.name, description=one.description, **placed)
                 rows.append(row)
                 session.add(row)
                 await session.flush()
                 if one.lorebook in books:
                     session.add(_link(runtime, books[one.lorebook], row))
-            row.file = row.file or _file(one)
+            if one.avatar and not row.file:
+                row.file = {"avatar": one.avatar, "entry": dict(one.entry)}
             if one.is_default and default is None:
                 row.is_default = True
             elif one.is_default and default is not row and default is not None:
@@ -195,9 +318,7 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
             BackedUp(
                 name=row.name,
                 description=row.description,
-                position=row.position,
-                depth=row.depth,
-                role=row.role,
+                **{name: getattr(row, name) for name in _PLACE},
                 # A book that is not here could not be linked, so the name in the backup still stands.
                 lorebook=books.get(row.id, "" if named[row.id] in here else named[row.id]),
                 is_default=row.is_default,
@@ -214,7 +335,7 @@ async def _check_picture(session: AsyncSession, sha256: str | None) -> None:
         return
     media_type: str | None = await session.scalar(select(Blob.media_type).where(Blob.sha256 == sha256))
     if media_type is None or not media_type.startswith("image/"):
-        raise Refused(code="invalid", sentence="There is no such picture here. Store it first, then name it.")
+        raise Refused("invalid", "There is no such picture here. Store it first, then name it.")
 
 
 async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:
@@ -232,26 +353,9 @@ async def _no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | 
     )
 
 
-def _row(runtime: Runtime, viewer: Viewer, persona: BackedUp) -> Persona:
+def _row(runtime: Runtime, viewer: Viewer, **fields: Any) -> Persona:
     now = runtime.clock()
-    return Persona(
-        id=runtime.ids(),
-        owner_id=viewer.user_id,
-        name=persona.name,
-        description=persona.description,
-        position=persona.position,
-        depth=persona.depth,
-        role=persona.role,
-        is_default=persona.is_default,
-        file=_file(persona),
-        settings_version=0,
-        created_at=now,
-        updated_at=now,
-    )
-
-
-def _file(persona: BackedUp) -> dict[str, Json]:
-    return {"avatar": persona.avatar, "entry": dict(persona.entry)} if persona.avatar else {}
+    return Persona(id=runtime.ids(), owner_id=viewer.user_id, created_at=now, updated_at=now, **fields)
 
 
 def _link(

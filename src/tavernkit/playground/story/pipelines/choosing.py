@@ -2,34 +2,121 @@
 
 In a conversation its tags get their owners at once, and a tag that another pipeline has is refused. At wider places
 that is done when a run begins, conversation by conversation: one of many must not stand in the way of all others.
+
+A pipeline that was renamed inside its profile keeps its tags: they are handed over to the new id. A tag that a pipeline
+of another profile has written stays that pipeline's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import Profile, reserve_tags
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database import announce
-from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, SpaceMembership, User
+from tavernkit.playground.base.database.models import (
+    ArtifactHead,
+    Character,
+    Conversation,
+    PipelineChoice,
+    PipelineProfile,
+    PipelineProfileVersion,
+    SpaceMembership,
+    User,
+)
+from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use, space_for
-from tavernkit.playground.story.access.locks import lock_conversation
+from tavernkit.playground.story.access.access import (
+    Access,
+    conversation_for,
+    lock_conversation,
+    require_in_use,
+    space_for,
+)
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.story.pipelines.conversation_choices import NONE, WIDER, mark_of
+from tavernkit.playground.story.pipelines.checking import profile_of, readable_part
 from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace
-from tavernkit.playground.story.pipelines.owners import hand_over_tags, tag_owners
-from tavernkit.playground.story.pipelines.queries import choice_at, profile_for, version_of
-from tavernkit.playground.story.pipelines.reading import profile_of, readable_part
+from tavernkit.playground.story.pipelines.queries import NONE, WIDER, choice_at, mark_of, profile_for, version_of
+from tavernkit.values import Value
+
+
+class TagOwners(Value, frozen=True, kw_only=True):
+    """The tags of a profile that have another owner in a conversation: `renamed` have the id that their pipeline had in
+    an earlier version, and get the id that it has now; `foreign` have the pipeline of another profile."""
+
+    renamed: Mapping[str, str]
+    foreign: Mapping[str, str]
+
+
+async def tag_owners(session: AsyncSession, conversation_id: UUID, profile: Profile) -> TagOwners:
+    """Which tags of the profile are not its pipelines' yet."""
+    makers = {claim.tag: claim.pipeline for claim in profile.claims()}
+    rows = await session.execute(
+        select(ArtifactHead.tag, ArtifactHead.owner).where(
+            ArtifactHead.conversation_id == conversation_id, ArtifactHead.tag.in_(makers)
+        )
+    )
+    others = {row.tag: row.owner for row in rows if row.owner != makers[row.tag]}
+    former = await _former_makers(session, UUID(profile.id)) if others else frozenset()
+    renamed = {tag for tag, owner in others.items() if (tag, owner) in former}
+    return TagOwners(
+        renamed={tag: makers[tag] for tag in renamed},
+        foreign={tag: owner for tag, owner in others.items() if tag not in renamed},
+    )
+
+
+async def hand_over_tags(session: AsyncSession, conversation_id: UUID, owners: TagOwners) -> None:
+    """Give renamed pipelines what they have made, in a conversation whose lock is held."""
+    for tag, pipeline in owners.renamed.items():
+        await session.execute(
+            update(ArtifactHead).filter_by(conversation_id=conversation_id, tag=tag).values(owner=pipeline),
+            execution_options={"synchronize_session": False},
+        )
+
+
+async def require_free_tags(session: AsyncSession, row: PipelineProfile, profile: Profile) -> None:
+    """Refuse a profile of which, in a chat that follows it, a tag is another pipeline's."""
+    makers = {claim.tag: claim.pipeline for claim in profile.claims()}
+    heads = await session.execute(
+        select(ArtifactHead.tag, ArtifactHead.owner, Conversation.title)
+        .join(Conversation, Conversation.id == ArtifactHead.conversation_id)
+        .join(PipelineChoice, PipelineChoice.conversation_id == Conversation.id)
+        .where(PipelineChoice.profile_id == row.id, ArtifactHead.tag.in_(makers))
+        .order_by(ArtifactHead.tag, Conversation.id)
+    )
+    others = [head for head in heads if head.owner != makers[head.tag]]
+    former = await _former_makers(session, row.id) if others else frozenset()
+    rival = next((head for head in others if (head.tag, head.owner) not in former), None)
+    if rival is None:
+        return
+    # A profile of everybody's is followed in chats that are not for everybody.
+    where = "a chat" if row.owner_id is None else f"the chat “{shown_name(rival.title)}”"
+    sentence = (
+        f"It was not saved: {where} follows this profile, and art.{rival.tag} belongs to the pipeline {rival.owner!r} "
+        f"there; {makers[rival.tag]!r} cannot write it. Give the artifact another tag."
+    )
+    raise Refused("conflict", sentence)
+
+
+async def _former_makers(session: AsyncSession, profile_id: UUID) -> frozenset[tuple[str, str]]:
+    """Every tag with every pipeline that has made it, in all versions of a profile."""
+    rows = await session.execute(
+        select(PipelineProfile, PipelineProfileVersion.content)
+        .join(PipelineProfileVersion, PipelineProfileVersion.profile_id == PipelineProfile.id)
+        .where(PipelineProfile.id == profile_id)
+    )
+    return frozenset(
+        (claim.tag, claim.pipeline) for row, content in rows for claim in readable_part(row, content).claims()
+    )
 
 
 async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePlace, mark: str) -> None:
@@ -37,19 +124,14 @@ async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePl
     if place.space_id is not None:
         announce(session, space_topic(place.space_id), place="space", chosen=mark)
     elif place.character_id is not None:
-        for space_id in await _spaces_with(session, place.character_id):
+        for space_id in await session.scalars(
+            select(SpaceMembership.space_id)
+            .where(SpaceMembership.character_id == place.character_id, SpaceMembership.status == "active")
+            .distinct()
+        ):
             announce(session, space_topic(space_id), place=f"character_{place.character_id}", chosen=mark)
     else:
         announce(session, owner_topic(user_id), place="everywhere", chosen=mark)
-
-
-async def _spaces_with(session: AsyncSession, character_id: UUID) -> list[UUID]:
-    found = await session.scalars(
-        select(SpaceMembership.space_id)
-        .where(SpaceMembership.character_id == character_id, SpaceMembership.status == "active")
-        .distinct()
-    )
-    return list(found)
 
 
 async def chosen_at(runtime: Runtime, viewer: Viewer, place: ProfilePlace) -> PipelineChoice | None:
@@ -117,7 +199,7 @@ async def reserve_profile(
     try:
         await _take(session, ids, conversation_id, profile, but_foreign=False)
     except ArtifactPolicyError as error:
-        raise Refused(code="conflict", sentence=str(error)) from None
+        raise Refused("conflict", str(error)) from None
 
 
 async def reserve_free_tags(
@@ -177,7 +259,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
     if character is None or character.owner_id not in (None, viewer.user_id):
         raise not_found("character")
     if character.owner_id is None and changing and not viewer.is_administrator:
-        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+        raise Refused("forbidden", "This character is everybody's; only administrators change it.")
 
 
 def place_columns(viewer: Viewer, place: ProfilePlace) -> dict[str, UUID]:

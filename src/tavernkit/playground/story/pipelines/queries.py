@@ -1,8 +1,9 @@
-"""Reading profiles, and which of them is chosen where."""
+"""Reading profiles, and which of them is chosen where, from the conversation outwards."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
@@ -18,13 +19,15 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
+from tavernkit.playground.story.access.access import active_members
 from tavernkit.values import Value
 
 PLACES_SHOWN = 500
 
 
-class FollowedPlace(Value, frozen=True, kw_only=True):
+class FollowedPlace(NamedTuple):
     """A place where a profile is followed, with what it is called there; `member` is who asks, in its space."""
 
     choice: PipelineChoice
@@ -41,8 +44,7 @@ async def profile_for(
     query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
-    found: PipelineProfile | None = await session.scalar(query)
-    return existing(found, "profile")
+    return existing(await session.scalar(query), "profile")
 
 
 async def profiles_page(
@@ -76,8 +78,7 @@ async def choices_count(session: AsyncSession, profile_id: UUID) -> int:
 
 async def choice_at(session: AsyncSession, place: dict[str, UUID]) -> PipelineChoice | None:
     """What was chosen at a place, if anything was."""
-    found: PipelineChoice | None = await session.scalar(select(PipelineChoice).filter_by(**place))
-    return found
+    return await session.scalar(select(PipelineChoice).filter_by(**place))
 
 
 async def followed_profile(
@@ -85,30 +86,19 @@ async def followed_profile(
 ) -> tuple[PipelineProfile, PipelineProfileVersion] | None:
     """The profile that is followed in a conversation while a character speaks, as it is now: the nearest choice counts,
     also by saying that there is none."""
-    row = (
+    space_id, owner_id = (
         await session.execute(
             select(Conversation.space_id, Space.owner_id)
             .join(Space, Space.id == Conversation.space_id)
             .where(Conversation.id == conversation_id)
         )
     ).one()
-    choices = (
-        await session.scalars(
-            select(PipelineChoice).where(
-                or_(
-                    PipelineChoice.conversation_id == conversation_id,
-                    # Compared with nobody, every choice that is not a character's would be like it.
-                    PipelineChoice.character_id.in_([] if character_id is None else [character_id]),
-                    PipelineChoice.space_id == row.space_id,
-                    PipelineChoice.user_id == row.owner_id,
-                )
-            )
-        )
-    ).all()
-    nearest = min(choices, key=_distance, default=None)
-    if nearest is None or nearest.profile_id is None:
+    # Compared with nobody, every choice that is not a character's would be like it.
+    speaking = [] if character_id is None else [character_id]
+    choices = await choices_around(session, conversation_id, space_id, owner_id, speaking)
+    if not choices or choices[0].profile_id is None:
         return None
-    profile = await session.get_one(PipelineProfile, nearest.profile_id)
+    profile = await session.get_one(PipelineProfile, choices[0].profile_id)
     return profile, await version_of(session, profile)
 
 
@@ -159,27 +149,24 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
         .order_by(PipelineChoice.created_at, PipelineChoice.id)
         .limit(PLACES_SHOWN)
     )
-    return [
-        FollowedPlace(choice=choice, conversation=conversation, space=space, character=character, member=member)
-        for choice, conversation, space, character, member in await session.execute(query)
-    ]
+    return [FollowedPlace(*row) for row in await session.execute(query)]
 
 
 async def choices_around(
-    session: AsyncSession, conversation: Conversation, space: Space, character_ids: Collection[UUID]
+    session: AsyncSession, conversation_id: UUID, space_id: UUID, owner_id: UUID, character_ids: Collection[UUID]
 ) -> list[PipelineChoice]:
     """Everything that was chosen for a conversation or around it, the nearest first."""
     found = await session.scalars(
         select(PipelineChoice).where(
             or_(
-                PipelineChoice.conversation_id == conversation.id,
+                PipelineChoice.conversation_id == conversation_id,
                 PipelineChoice.character_id.in_(character_ids),
-                PipelineChoice.space_id == space.id,
-                PipelineChoice.user_id == space.owner_id,
+                PipelineChoice.space_id == space_id,
+                PipelineChoice.user_id == owner_id,
             )
         )
     )
-    return sorted(found, key=_distance)
+    return sorted(found, key=lambda choice: PLACES.index(place_of(choice)))
 
 
 async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, PipelineProfile]:
@@ -188,10 +175,77 @@ async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[U
     return {profile.id: profile for profile in found}
 
 
-def _distance(choice: PipelineChoice) -> int:
-    places = (choice.conversation_id, choice.character_id, choice.space_id, choice.user_id)
-    return next(distance for distance, place in enumerate(places) if place is not None)
-
-
 def _visible(viewer: Viewer) -> ColumnElement[bool]:
     return or_(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.owner_id.is_(None))
+
+
+PlaceKind: TypeAlias = Literal["conversation", "character", "space", "everywhere"]
+
+
+WIDER = "wider"
+
+
+NONE = "none"
+"""What a form says instead of a profile: let wider places decide, or follow none."""
+
+
+PLACES: tuple[PlaceKind, ...] = ("conversation", "character", "space", "everywhere")
+"""The nearest first."""
+
+
+def mark_of(profile: PipelineProfile) -> str:
+    """What a page compares, to know whether it shows the profile that was chosen as it is now."""
+    return f"{profile.id}@{profile.settings_version}"
+
+
+def place_of(choice: PipelineChoice) -> PlaceKind:
+    ids = (choice.conversation_id, choice.character_id, choice.space_id, choice.user_id)
+    return next(place for place, id in zip(PLACES, ids, strict=True) if id is not None)
+
+
+class ProfileChoices(Value, frozen=True, kw_only=True):
+    """Every choice around a conversation, the nearest first, with the characters that speak in it."""
+
+    choices: tuple[PipelineChoice, ...]
+    profiles: Mapping[UUID, PipelineProfile]
+    characters: Mapping[UUID, Character]
+    names: Mapping[UUID, str]
+
+    def deciding(self, character_id: UUID | None, *, beyond: PlaceKind | None = None) -> PipelineChoice | None:
+        """The choice that counts when a character speaks; `beyond` asks only places that are wider than that."""
+        wider = PLACES if beyond is None else PLACES[PLACES.index(beyond) + 1 :]
+        return next(
+            (
+                choice
+                for choice in self.choices
+                if place_of(choice) in wider and choice.character_id in (None, character_id)
+            ),
+            None,
+        )
+
+    def decisions(self) -> list[tuple[UUID | None, PipelineChoice | None]]:
+        """The choice that counts for each who speaks; it is listed once, for nobody by name, if it is the same."""
+        speakers: list[UUID | None] = [*self.names] or [None]
+        decided = [(speaker, self.deciding(speaker)) for speaker in speakers]
+        is_same = len({None if choice is None else choice.id for _, choice in decided}) == 1
+        return [(None, decided[0][1])] if is_same else decided
+
+    def name_of(self, choice: PipelineChoice | None) -> str:
+        if choice is None or choice.profile_id is None:
+            return ""
+        return shown_name(self.profiles[choice.profile_id].name)
+
+
+async def read_profile_choices(session: AsyncSession, conversation: Conversation, space: Space) -> ProfileChoices:
+    """Everything that was chosen for a conversation or around it."""
+    members = [member for member in await active_members(session, space.id) if member.character_id is not None]
+    names = {member.character_id: shown_name(member.cached_display_name) for member in members if member.character_id}
+    rows = await session.scalars(select(Character).where(Character.id.in_(names)))
+    choices = await choices_around(session, conversation.id, space.id, space.owner_id, names)
+    ids = {choice.profile_id for choice in choices if choice.profile_id is not None}
+    return ProfileChoices(
+        choices=tuple(choices),
+        profiles=await profiles_by_id(session, ids) if ids else {},
+        characters={row.id: row for row in rows},
+        names=names,
+    )

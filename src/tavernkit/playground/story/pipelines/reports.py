@@ -1,8 +1,8 @@
-"""Reading what became of runs of pipelines."""
+"""What became of runs of pipelines, as rows, as JSON, and as the page of a run shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -19,6 +19,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.pipelines.documents import Content
+from tavernkit.playground.story.prompting.replies import cost_words
 from tavernkit.values import Value
 
 PipelineId = Annotated[str, Field(min_length=1, max_length=200)]
@@ -97,21 +98,12 @@ class PipelineRunOut(BaseModel):
             status, message, finished_at = "aborted", error["message"], job.finished_at
         return cls.model_validate(
             {
-                "id": run.id,
-                "conversation_id": run.conversation_id,
-                "run_id": run.run_id,
+                **{name: getattr(run, name) for name in cls.model_fields if hasattr(run, name)},
                 "job_id": run.id if run.run_id is None else None,
-                "profile_id": run.profile_id,
-                "profile_version": run.profile_version,
-                "trigger": run.trigger,
                 "status": status,
                 "failed_type": report.get("failed_type"),
                 "message": message,
-                "turn": run.turn,
-                "message_id": run.message_id,
-                "swipe_id": run.swipe_id,
                 "steps": [StepRunOut.of(step) for step in report.get("steps", ())],
-                "created_at": run.created_at,
                 "finished_at": finished_at,
             }
         )
@@ -153,13 +145,12 @@ async def read_pipeline_run(runtime: Runtime, viewer: Viewer, pipeline_run_id: U
 
 async def run_around(session: AsyncSession, run_id: UUID) -> PipelineRun | None:
     """The pipelines around the reply of a run of a conversation."""
-    found: PipelineRun | None = await session.scalar(
+    return await session.scalar(
         select(PipelineRun)
         .where(PipelineRun.run_id == run_id)
         .order_by(PipelineRun.created_at.desc(), PipelineRun.id)
         .limit(1)
     )
-    return found
 
 
 async def runs_around(session: AsyncSession, run_ids: Collection[UUID]) -> dict[UUID, PipelineRun]:
@@ -173,3 +164,104 @@ async def runs_around(session: AsyncSession, run_ids: Collection[UUID]) -> dict[
 def known_runs() -> Select[PipelineRun, Job]:
     """Runs of pipelines with their jobs, where they have one."""
     return select(PipelineRun, Job).outerjoin(Job, (Job.id == PipelineRun.id) & PipelineRun.run_id.is_(None))
+
+
+STATES: Mapping[str, str] = {
+    "waiting": "Waiting",
+    "running": "At work",
+    "done": "Done",
+    "skipped": "Left out",
+    "error": "Failed",
+    "aborted": "Stopped",
+}
+REASONS: Mapping[str, str] = {
+    "disabled": "It is switched off.",
+    "not_due": "Its turn has not come: it runs every few turns only.",
+    "guard_not_matched": "Its guard has said no.",
+    "dependency_skipped": "A step that it depends on was left out.",
+    "dependency_failed": "A step that it depends on has failed.",
+    "run_aborted": "The run was stopped before it began.",
+}
+HOOKS: Mapping[str, str] = {"before": "before the reply", "after": "behind the reply"}
+
+
+RUN_STATES = {"running": "At work", "done": "Done", "aborted": "Stopped", "error": "Failed"}
+
+
+class StepLine(Value, frozen=True, kw_only=True):
+    """A step: how it went, what it has used, and which versions it has written."""
+
+    name: str
+    about: str
+    state: str
+    words: str
+    used: str
+    why: str
+    wrote: tuple[str, ...]
+
+
+class PipelinesView(Value, frozen=True, kw_only=True):
+    """The pipelines around one reply."""
+
+    state: str
+    words: str
+    message: str
+    failed_steps: tuple[str, ...]
+    steps: tuple[StepLine, ...]
+
+
+def failed_steps(run: PipelineRun) -> tuple[str, ...]:
+    """Of each step that has failed, its name and why."""
+    steps = () if run.report is None else PipelineRunOut.of(run).steps
+    return tuple(f"{step.pipeline}/{step.step} failed: {step.message}" for step in steps if step.status == "error")
+
+
+def run_words(status: str, failed: int) -> str:
+    """How a run or a reply has ended, if steps around it have failed."""
+    if not failed:
+        return status
+    return f"{status}, {failed} {'step' if failed == 1 else 'steps'} failed"
+
+
+def pipelines_view(run: PipelineRun) -> PipelinesView:
+    """What became of them; nothing of what they have made is quoted."""
+    report, failed = PipelineRunOut.of(run), failed_steps(run)
+    return PipelinesView(
+        state=report.status,
+        words=run_words(RUN_STATES[report.status], len(failed)),
+        failed_steps=failed,
+        message=report.message or "",
+        steps=tuple(_line(step) for step in report.steps),
+    )
+
+
+def _line(step: StepRunOut) -> StepLine:
+    tokens = step.prompt_tokens + step.completion_tokens
+    used = [
+        f"{tokens:,} tokens" if step.calls else "",
+        cost_words(step.cost),
+        "" if step.status == "skipped" else _seconds(step),
+    ]
+    return StepLine(
+        name=f"{step.pipeline}/{step.step}",
+        about=f"{step.kind}, {HOOKS.get(step.hook, step.hook)}",
+        state=step.status,
+        words=STATES.get(step.status, step.status),
+        used=" · ".join(part for part in used if part),
+        why=step.message or REASONS.get(step.reason or "", ""),
+        wrote=tuple(_wrote(write) for write in step.wrote),
+    )
+
+
+def _seconds(step: StepRunOut) -> str:
+    if step.started_at is None or step.ended_at is None:
+        return ""
+    return f"{(step.ended_at - step.started_at).total_seconds():.1f} s"
+
+
+def _wrote(write: dict[str, Any]) -> str:
+    """Which artifact, and from which version to which."""
+    if write["access"] != "persisted":
+        return f"{write['artifact']}, for this run only"
+    before = write["basedOnVersion"]
+    return f"{write['tag']} {'new' if before is None else f'v{before}'} → v{write['version']}"

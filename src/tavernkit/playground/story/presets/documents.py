@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.presets.kinds import Kind
+from tavernkit.playground.story.presets.queries import Kind
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -1,12 +1,15 @@
-"""What a person does with presets.
+"""What a person does with presets, and with the prompts of a chat preset.
 
-One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed.
+One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed. As in
+SillyTavern, the order of prompts that counts is the one for all characters, and without one the default order. A prompt
+that is not in it is kept, but not sent.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,10 +20,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting
-from tavernkit.playground.base.refused import Refused, not_found, stale
+from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.presets import prompt_manager
 from tavernkit.playground.story.presets.documents import (
     NewPreset,
     NewPrompt,
@@ -29,18 +31,111 @@ from tavernkit.playground.story.presets.documents import (
     PatchPrompt,
     PresetOut,
 )
-from tavernkit.playground.story.presets.kinds import blank_preset, decode_preset, kind_of, read_file
 from tavernkit.playground.story.presets.queries import (
+    blank_preset,
+    decode_preset,
     default_key,
     default_preset_id,
     free_name,
     is_name_taken,
+    kind_of,
     places_of,
     preset_for,
+    read_file,
 )
 from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset
+from tavernkit.sillytavern.chat_completion.entries import prompt_order
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptOrder, PromptToggle, write_preset
 from tavernkit.values import Json, JsonObject
+
+EVERY_CHARACTER = 100001
+MAX_PROMPTS = 1000
+
+
+def listed_prompts(preset: ChatPreset) -> list[tuple[PresetPrompt, bool | None]]:
+    """The prompts that are in the order, in it, each with whether it is sent; then the others, with None."""
+    prompts = {prompt.identifier: prompt for prompt in preset.prompts}
+    ordered = [
+        (prompts[toggle.identifier], toggle.enabled) for toggle in prompt_order(preset) if toggle.identifier in prompts
+    ]
+    placed = {prompt.identifier for prompt, _ in ordered}
+    return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
+
+
+def with_prompt(preset: ChatPreset, prompt: PresetPrompt, *, position: int | None, enabled: bool) -> ChatPreset:
+    """Put a new prompt into the order, at the end unless a place is named."""
+    if _find(preset, prompt.identifier) is not None:
+        raise Refused("taken", f"There is a prompt with the identifier {prompt.identifier!r}. Choose another one.")
+    if len(preset.prompts) >= MAX_PROMPTS:
+        raise Refused("conflict", f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
+    order = list(prompt_order(preset))
+    order.insert(
+        len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
+    )
+    return _with_order(preset.with_(prompts=(*preset.prompts, prompt)), order)
+
+
+def with_changed_prompt(
+    preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None
+) -> ChatPreset:
+    """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
+    found = existing(_find(preset, identifier), "prompt")
+    if found.marker and "content" in fields:
+        raise Refused("invalid", "This prompt is a marker: what stands there is filled in, and has no text to write.")
+    if fields:
+        changed = found.with_(**fields)
+        preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
+    if enabled is None:
+        return preset
+    order = list(prompt_order(preset))
+    if all(toggle.identifier != identifier for toggle in order):
+        order.append(PromptToggle(identifier=identifier))
+    toggled = [toggle.with_(enabled=enabled) if toggle.identifier == identifier else toggle for toggle in order]
+    return _with_order(preset, toggled)
+
+
+def without_prompt(preset: ChatPreset, identifier: str) -> ChatPreset:
+    """Take a prompt out of the order, and out of the preset if it is not one of SillyTavern's own."""
+    found = existing(_find(preset, identifier), "prompt")
+    order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
+    if not (found.system_prompt or found.marker):
+        preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
+    return _with_order(preset, order)
+
+
+def with_ordered_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> ChatPreset:
+    """The new order, with who is sent; prompts that are not named leave it."""
+    named = [identifier for identifier, _ in order]
+    known = {prompt.identifier for prompt in preset.prompts}
+    if len(set(named)) != len(named) or not known.issuperset(named):
+        raise Refused("invalid", "The order names a prompt twice, or one that the preset does not have.")
+    before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
+    return _with_order(
+        preset,
+        [
+            before.get(identifier, PromptToggle(identifier=identifier)).with_(enabled=enabled)
+            for identifier, enabled in order
+        ],
+    )
+
+
+def _find(preset: ChatPreset, identifier: str) -> PresetPrompt | None:
+    return next((prompt for prompt in preset.prompts if prompt.identifier == identifier), None)
+
+
+def _with_order(preset: ChatPreset, toggles: Sequence[PromptToggle]) -> ChatPreset:
+    order = tuple(toggles)
+    if not any(map(_is_for_all, preset.prompt_order)):
+        new = PromptOrder(character_id=EVERY_CHARACTER, order=order)
+        return preset.with_(prompt_order=(*preset.prompt_order, new))
+    return preset.with_(
+        prompt_order=tuple(known.with_(order=order) if _is_for_all(known) else known for known in preset.prompt_order)
+    )
+
+
+def _is_for_all(order: PromptOrder) -> bool:
+    return str(order.character_id) == str(EVERY_CHARACTER)
+
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 NAMELESS = "Preset"
@@ -53,7 +148,7 @@ async def import_preset(
     try:
         preset, report, document = await to_thread.run_sync(read_file, file)
     except TavernKitError as error:
-        raise Refused(code="invalid", sentence=str(error)) from None
+        raise Refused("invalid", str(error)) from None
     own = document.get("name")
     wanted = titled(own if isinstance(own, str) and own else name, NAMELESS)
     async with runtime.database.write() as session:
@@ -108,19 +203,15 @@ async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> No
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
         if row.owner_id is None and not viewer.is_administrator:
-            raise Refused(code="forbidden", sentence="This preset is everybody's; only administrators delete it.")
+            raise Refused("forbidden", "This preset is everybody's; only administrators delete it.")
         spaces = await places_of(session, row.id)
         if spaces:
             own = [f"“{space.name}”" for space in spaces if space.owner_id == viewer.user_id][:3]
             more = len(spaces) - len(own)
             where = ", ".join([*own, *([f"{more} more" if own else f"{more}"] if more else [])])
-            raise Refused(
-                code="conflict", sentence=f"The preset is in use, in these spaces: {where}. Choose another one there."
-            )
+            raise Refused("conflict", f"The preset is in use, in these spaces: {where}. Choose another one there.")
         if await default_preset_id(session, viewer.user_id) == row.id:
-            raise Refused(
-                code="conflict", sentence="The preset is the default of your new spaces. Choose another default first."
-            )
+            raise Refused("conflict", "The preset is the default of your new spaces. Choose another default first.")
         await session.execute(delete(Preset).where(Preset.id == row.id))
 
 
@@ -138,39 +229,25 @@ async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: New
     """Put a new prompt into a chat preset."""
     identifier = storable(new.identifier or "") or str(runtime.ids())
     prompt = PresetPrompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        new.settings_version,
-        lambda preset: prompt_manager.add_prompt(preset, prompt, position=new.position, enabled=new.enabled),
-    )
+    change = partial(with_prompt, prompt=prompt, position=new.position, enabled=new.enabled)
+    return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 
 async def change_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> tuple[Preset, ChatPreset]:
     """Change a prompt of a chat preset, or switch it on or off."""
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        patch.settings_version,
-        lambda preset: prompt_manager.change_prompt(preset, identifier, patch.given(), enabled=patch.enabled),
-    )
+    fields, enabled = patch.given(), patch.enabled
+    change = partial(with_changed_prompt, identifier=identifier, fields=fields, enabled=enabled)
+    return await _edit(runtime, viewer, preset_id, patch.settings_version, change)
 
 
 async def remove_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
 ) -> tuple[Preset, ChatPreset]:
     """Take a prompt out of a chat preset."""
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        settings_version,
-        lambda preset: prompt_manager.remove_prompt(preset, identifier),
-    )
+    change = partial(without_prompt, identifier=identifier)
+    return await _edit(runtime, viewer, preset_id, settings_version, change)
 
 
 async def order_prompts(
@@ -178,13 +255,8 @@ async def order_prompts(
 ) -> tuple[Preset, ChatPreset]:
     """Put the prompts of a chat preset into an order, each switched on or off."""
     order = [(place.identifier, place.enabled) for place in new.order]
-    return await _edit(
-        runtime,
-        viewer,
-        preset_id,
-        new.settings_version,
-        lambda preset: prompt_manager.order_prompts(preset, order),
-    )
+    change = partial(with_ordered_prompts, order=order)
+    return await _edit(runtime, viewer, preset_id, new.settings_version, change)
 
 
 async def _edit(
@@ -211,7 +283,7 @@ async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, setti
     """The preset, locked, if nobody has changed it since."""
     row = await preset_for(session, viewer, preset_id, lock=True)
     if row.settings_version != settings_version:
-        raise stale("preset", PresetOut.of(row).model_dump(mode="json"))
+        raise stale("preset", PresetOut.of(row))
     return row
 
 
@@ -247,20 +319,17 @@ def _check_document(kind: str, document: JsonObject, *, changed: JsonObject) -> 
     _check_size(document)
     for note in decode_preset(kind, document)[1].ignored:
         if note.path.split(".")[0].split("[")[0] in changed:
-            raise Refused(code="invalid", sentence=f"The field {note.path} makes no sense: {note.message}.")
+            raise Refused("invalid", f"The field {note.path} makes no sense: {note.message}.")
 
 
 def _check_size(document: JsonObject) -> None:
     size = len(json.dumps(document))
     if size > MAX_FILE_BYTES:
-        sentence = f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit."
-        raise Refused(code="too_long", sentence=sentence)
+        raise Refused("too_long", f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit.")
 
 
 def _taken(name: str) -> Refused:
-    return Refused(
-        code="taken", sentence=f"There is a preset of this kind with the name “{name}”. Choose another name."
-    )
+    return Refused("taken", f"There is a preset of this kind with the name “{name}”. Choose another name.")
 
 
 def _row(runtime: Runtime, owner_id: UUID | None, kind: str, name: str, data: dict[str, Any]) -> Preset:
@@ -270,9 +339,7 @@ def _row(runtime: Runtime, owner_id: UUID | None, kind: str, name: str, data: di
         owner_id=owner_id,
         kind=kind,
         name=name,
-        description="",
         data=data,
-        settings_version=0,
         created_at=now,
         updated_at=now,
     )

@@ -1,23 +1,40 @@
-"""Who takes part in a prompt: the character that speaks, the others, and the person they speak with."""
+"""Who takes part in a prompt: the character that speaks, the others, and the person they speak with; and by which
+platform's rules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Character, User, characters
+from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
-from tavernkit.playground.story.access.identity import story_user
-from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.prompting.errors import UnpromptableError
-from tavernkit.playground.story.settings_schema.models import StorySettings
+from tavernkit.playground.story.access.access import active_members, story_user
+from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
 from tavernkit.values import Value
+
+Platform: TypeAlias = Literal["sillytavern", "risuai"]
+
+
+def platform_for(choice: PlatformChoice, character: Character) -> Platform:
+    """As the settings say; else RisuAI's for a card that comes from there."""
+    if choice != "auto":
+        return choice
+    # RisuAI leaves a part of its own in every card that it writes.
+    own = character.extensions.get("risuai")
+    return "risuai" if isinstance(own, dict) and own else "sillytavern"
+
+
+class UnpromptableError(TavernKitError):
+    """Something that a prompt cannot do without is gone; the message is a sentence for the user, with what to do."""
 
 
 def library_character(row: models.Character) -> Character:

@@ -1,23 +1,78 @@
-"""Whether a prompt has room for what was said, and what it has left out."""
+"""Whether a prompt has room for what was said, what it has left out, and what people call its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from uuid import UUID
 
 from tavernkit import Block, Plan
-from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.errors import TavernKitError, TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.names import shown_name
-from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
-from tavernkit.playground.story.prompting.errors import PromptTooLargeError
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_sillytavern, build_prompt, variables_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
-from tavernkit.playground.story.prompting.on_sillytavern import build_on_sillytavern
-from tavernkit.playground.story.prompting.parts import part_name
 from tavernkit.playground.story.prompting.presets import budget_for, chosen_preset
-from tavernkit.playground.story.prompting.state import variables_in
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
+
+PARTS = {
+    "main": "Main prompt",
+    "nsfw": "Auxiliary prompt",
+    "jailbreak": "Post-history instructions",
+    "enhanceDefinitions": "Enhance definitions",
+    "personaDescription": "Persona",
+    "charDescription": "Character's description",
+    "charPersonality": "Character's personality",
+    "scenario": "Scenario",
+    "worldInfoBefore": "Lore before the character",
+    "worldInfoAfter": "Lore behind the character",
+    "new_example": "Beginning of an example",
+    "new_example_chat": "Beginning of an example",
+    "example": "Example",
+    "new_chat": "Beginning of the chat",
+    "chat_start": "Beginning of the chat",
+    "history": "Message",
+    "message": "Message",
+    "story_string": "Story string",
+    "last_line": "Last line",
+    "post_history": "Post-history instructions",
+    "injection": "Inserted between messages",
+    "depth": "Inserted between messages",
+    "bias": "Beginning of the reply",
+    "squashed": "Several parts in one",
+    "impersonation": "How to write for a person",
+    "continued": "The reply that goes on",
+    "continue_prefill": "The reply that goes on",
+    "continue_nudge": "How to go on",
+    "group_nudge": "Who speaks in the group",
+    "send_if_empty": "In place of an empty message",
+    "quiet": "A request beside the story",
+    "description": "Character's description",
+    "persona": "Persona",
+    "personaPrompt": "Persona",
+    "lore": "Lore",
+    "lorebook": "Lore",
+    "plain": "Prompt",
+    "globalNote": "Global note",
+    "authornote": "Author's note",
+    "authorNote": "Author's note",
+    "memory": "Memory",
+    "cot": "How to think",
+    "depth_prompt": "Inserted between messages",
+    "postEverything": "Behind everything else",
+    "trigger": "What a trigger says",
+}
+
+
+def part_name(slot: str | None, source: Mapping[str, Any]) -> str:
+    """What people call this part of a prompt; one that the preset brings is called by its own name."""
+    kind, _, number = str(source.get("id", "")).partition(":")
+    if kind == "message" and number.isdecimal():
+        return f"Message {int(number) + 1}"
+    return PARTS.get(slot or "") or PARTS.get(kind) or shown_name(slot or kind or "Part of the prompt")
+
 
 LEFT_OUT = "left_out"
 """Where a run that has ended well says how many things of which kind did not fit into its prompt."""
@@ -31,6 +86,14 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "examples": ("example", "examples"),
     "prompts": ("prompt", "prompts"),
 }
+
+
+class PromptTooLargeError(TavernKitError):
+    """The prompt does not fit into the context size; the message says what is large, and what to do."""
+
+    def __init__(self, message: str, *, provider_id: UUID) -> None:
+        super().__init__(message)
+        self.provider_id = provider_id
 
 
 def check_fits(prompt: BuiltPrompt) -> None:

@@ -1,35 +1,178 @@
 """From rows to the library's inputs: the only bridge between the application and the prompt.
 
-Everything is read here, in a number of statements that does not depend on how long the chat is.
+Everything is read here, in a number of statements that does not depend on how long the chat is: of what was said, the
+newest messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
 from tavernkit.artifacts import PromptCandidate
+from tavernkit.history import InMemoryHistory
 from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
-from tavernkit.playground.story.lorebooks.books import BooksInPlay, books_for
-from tavernkit.playground.story.paths.global_variables import read_globals
-from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.paths.snapshots import state_at
-from tavernkit.playground.story.paths.state import State
-from tavernkit.playground.story.prompting.cast import PromptCast, load_cast
-from tavernkit.playground.story.prompting.history import MESSAGE_ID, WindowedHistory, load_history
+from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
+from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
+from tavernkit.playground.story.paths.variables import read_globals
+from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.providers.queries import provider_for
 from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Json, Value
+
+REASONING = "reasoning"
+"""Where the metadata of a swipe keeps the thoughts that came with it."""
+
+WORDINGS = "wordings"
+"""Where the metadata of a person's swipe keeps what steps have made of it: the text that they were made of, and each
+wording, of which the last that is selected is told."""
+
+MESSAGE_ID = "id"
+TYPED = "typed"
+"""Where a message of a prompt says which one it is, and what its person has typed where other words are told."""
+
+
+class WindowedHistory(InMemoryHistory):
+    """The newest messages of a chat, which tells the whole chat's length: lore timers and notes count by it."""
+
+    def __init__(self, window: Iterable[Message], *, length: int, user_messages: int | None = None) -> None:
+        super().__init__(window)
+        # Where there is nothing to read, nothing is said to be there: a reader would look for it without end.
+        self._length = max(length, super().__len__()) if super().__len__() else 0
+        self._user_messages = user_messages
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, message: Message) -> None:
+        super().append(message)
+        self._length += 1
+
+    def with_user_text(self, text: str) -> WindowedHistory:
+        """The same chat, with the user's last message in other words."""
+        messages = list(self)
+        for place in range(len(messages) - 1, -1, -1):
+            if messages[place].role == "user":
+                typed = messages[place].metadata.get(TYPED, messages[place].content)
+                metadata = {**messages[place].metadata, TYPED: typed}
+                messages[place] = messages[place].with_(content=text, metadata=metadata)
+                break
+        return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
+
+    def count_role(self, role: str) -> int:
+        if role == "user" and self._user_messages is not None:
+            return self._user_messages
+        return super().count_role(role)
+
+
+async def load_history(
+    session: AsyncSession,
+    conversation: models.Conversation,
+    *,
+    window: int,
+    until: int | None = None,
+    person_id: UUID | None = None,
+    exact_user_count: bool = False,
+) -> WindowedHistory:
+    """The newest `window` messages that are for prompts, of those numbered up to `until` if that is given.
+
+    What people other than `person_id` say is told with their names. How many messages people have written is counted
+    beyond the window only where somebody needs it exactly: that is the one thing here that grows with the chat.
+    """
+    query = (
+        select(
+            models.Message.id,
+            models.Message.text_id,
+            models.Message.role,
+            models.Message.membership_id,
+            models.Message.created_at,
+            models.TextContent.content,
+            models.SpaceMembership.cached_display_name,
+            models.MessageSwipe.metadata_,
+        )
+        .join(models.TextContent, models.TextContent.id == models.Message.text_id)
+        .join(models.SpaceMembership, models.SpaceMembership.id == models.Message.membership_id)
+        .outerjoin(models.MessageSwipe, models.MessageSwipe.id == models.Message.active_swipe_id)
+        .where(models.Message.conversation_id == conversation.id, models.Message.visibility == "normal")
+        .order_by(models.Message.seq.desc())
+        .limit(window)
+    )
+    if until is not None:
+        query = query.where(models.Message.seq <= until)
+    newest_first = [
+        Message(
+            role=role,
+            content=sent,
+            # A narrator has no name.
+            name=None if role == "system" else name,
+            send_date=created_at.isoformat(),
+            metadata={
+                MESSAGE_ID: str(id),
+                **({TYPED: content} if sent != content else {}),
+                **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
+            },
+        )
+        for id, text_id, role, membership_id, created_at, content, name, swipe in await session.execute(query)
+        for sent in (prompt_text(content, swipe or {}, text_id),)
+    ]
+    return WindowedHistory(
+        reversed(newest_first),
+        length=await _length(session, conversation, until),
+        user_messages=await _user_messages(session, conversation.id, until) if exact_user_count else None,
+    )
+
+
+def prompt_text(typed: str, swipe: Mapping[str, Any], text_id: UUID) -> str:
+    """What is told of a message: what was typed, unless a step has put it in other words since it was last edited."""
+    made = swipe.get(WORDINGS)
+    if not isinstance(made, dict) or made.get("of") != str(text_id):
+        return typed
+    return next((one["text"] for one in reversed(made["made"]) if one["selected"]), typed)
+
+
+def _metadata(swipe: Mapping[str, Any], *, is_foreign: bool) -> dict[str, Json]:
+    metadata: dict[str, Json] = {"force_avatar": True} if is_foreign else {}
+    thoughts = swipe.get(REASONING)
+    if isinstance(thoughts, str) and thoughts:
+        metadata["extra"] = {REASONING: thoughts}
+    return metadata
+
+
+async def _length(session: AsyncSession, conversation: models.Conversation, until: int | None) -> int:
+    """How many messages there are, excluded ones too, as SillyTavern counts them."""
+    if until is None or until >= conversation.last_seq:
+        return conversation.messages_count
+    later = await session.scalar(
+        select(func.count()).where(
+            models.Message.conversation_id == conversation.id,
+            models.Message.seq > until,
+            models.Message.visibility != "hidden",
+        )
+    )
+    return conversation.messages_count - (later or 0)
+
+
+async def _user_messages(session: AsyncSession, conversation_id: UUID, until: int | None) -> int:
+    query = select(func.count()).where(
+        models.Message.conversation_id == conversation_id,
+        models.Message.visibility == "normal",
+        models.Message.role == "user",
+    )
+    if until is not None:
+        query = query.where(models.Message.seq <= until)
+    return await session.scalar(query) or 0
+
 
 GENERATION_TYPES: Mapping[str, str] = {
     "user_turn": "normal",
@@ -164,6 +307,27 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
     )
 
 
+async def turn_of(
+    session: AsyncSession,
+    conversation_id: UUID,
+    speaker_id: UUID,
+    *,
+    kind: str,
+    seed: int,
+    otherwise: str,
+    target_id: UUID | None = None,
+) -> PromptTurn:
+    """A turn that no run asks for; UnpromptableError, which says `otherwise`, where who was to speak is gone."""
+    conversation = await session.get(models.Conversation, conversation_id)
+    speaker = await session.get(models.SpaceMembership, speaker_id)
+    if conversation is None or speaker is None or speaker.status != "active":
+        raise UnpromptableError(otherwise)
+    space = await session.get_one(models.Space, conversation.space_id)
+    return PromptTurn(
+        conversation=conversation, space=space, speaker=speaker, kind=kind, target_id=target_id, seed=seed
+    )
+
+
 async def _turn(session: AsyncSession, run_id: UUID) -> PromptTurn:
     run, conversation, space, speaker = (
         await session.execute(
@@ -190,14 +354,7 @@ async def _target(session: AsyncSession, turn: PromptTurn) -> models.Message | N
     if not turn.needs_target:
         return None
     if turn.target_id is not None:
-        found: models.Message | None = await session.scalar(
-            select(models.Message).where(
-                models.Message.id == turn.target_id,
-                models.Message.conversation_id == turn.conversation.id,
-                models.Message.visibility != "hidden",
-            )
-        )
-        return found
+        return await visible_message(session, turn.conversation.id, turn.target_id)
     end = await end_of_path(session, turn.conversation.id) if turn.kind == "continue" else None
     return None if end is None else end[0]
 

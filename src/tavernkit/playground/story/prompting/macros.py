@@ -1,19 +1,22 @@
-"""Macros in texts that are told outside of a prompt, with a card and a person around them."""
+"""Macros in texts that are told outside of a prompt, with a card and a person around them; greetings above all."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from tavernkit import Character, User, Variables
-from tavernkit.playground.story.prompting.platforms import Platform
+from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.story.paths.state import changed_delta
+from tavernkit.playground.story.prompting.cast import Platform
 from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.cbs import CBSOptions, expand
 from tavernkit.risuai.chat import RisuChat
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.sillytavern.macros import CardFields, Environment, GroupNames, macro_engine
+from tavernkit.values import Json, Value
 
 _MACROS = macro_engine()
 
@@ -71,3 +74,35 @@ def _expand_cbs(
         variables=variables,
     )
     return expand(text, scene, CBSOptions(runs_variables=True, is_first_message=True))
+
+
+class ExpandedGreeting(Value, frozen=True, kw_only=True):
+    """One way to begin; `state_delta` is what choosing it sets, which must not happen when another one is chosen."""
+
+    text: str
+    state_delta: dict[str, Json] | None = None
+
+
+def greetings_of(
+    character: Character,
+    user: User,
+    *,
+    group: Sequence[str],
+    clock: Callable[[], datetime],
+    seed: int,
+    platform: Platform,
+    global_variables: Mapping[str, Json],
+) -> tuple[ExpandedGreeting, ...]:
+    """The first message and its alternatives, those for groups too where `group` names several; none of them blank."""
+    written = character.greetings + (character.group_only_greetings if len(group) > 1 else ())
+
+    def expand(text: str) -> ExpandedGreeting:
+        variables = Variables(global_=global_variables)
+        expanded = expand_macros(
+            text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
+        )
+        changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
+        delta = changed_delta(None, set=changes, unset=())
+        return ExpandedGreeting(text=storable(expanded).strip(), state_delta=delta)
+
+    return tuple(greeting for greeting in map(expand, written) if greeting.text)

@@ -11,11 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.kinds import kind_of
-from tavernkit.playground.story.presets.kinds import AnyPreset, decode_preset
-from tavernkit.playground.story.presets.queries import default_preset_id
-from tavernkit.playground.story.settings_schema.groups.llm import LlmGroup
-from tavernkit.playground.story.settings_schema.groups.model import ModelGroup
-from tavernkit.playground.story.settings_schema.models import StorySettings
+from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset, default_preset_id
+from tavernkit.playground.story.settings_schema.models import LlmGroup, ModelGroup, StorySettings
 from tavernkit.sillytavern import ReasoningSettings, Story, UserSettings, with_context, with_templates
 from tavernkit.sillytavern.presets import (
     ChatPreset,

@@ -1,24 +1,106 @@
-"""Keeping what has become of a model's reply."""
+"""Keeping what has become of a model's reply, and counting what replies use."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import aclosing
 from typing import TypedDict
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Built, Reply, risuai, sillytavern
+from tavernkit.artifacts.pipelines import ModelUsage
+from tavernkit.playground.base.database.models import Conversation, Provider, Space, User
+from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
+from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.paths.global_variables import GlobalChanges
-from tavernkit.playground.story.prompting.building import BuiltPrompt
-from tavernkit.playground.story.prompting.history import REASONING
-from tavernkit.playground.story.prompting.state import global_changes, state_changes
+from tavernkit.playground.story.paths.variables import GlobalChanges
+from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
+from tavernkit.playground.story.prompting.inputs import REASONING
+from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
+
+
+class Usage(Value, frozen=True, kw_only=True):
+    """What a reply used."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage:
+    """The provider's own figures; where it gives none, what our counting says."""
+    report, model = prompt.plan.trim_report, prompt.inputs.provider.model
+    counted = None if finished is None else finished.prompt_tokens
+    written = None if finished is None else finished.completion_tokens
+    return Usage(
+        prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
+        completion_tokens=default_estimator().estimate(text, model) if written is None else written,
+        cost=None if finished is None else finished.cost,
+    )
+
+
+def cost_words(cost: float | None) -> str:
+    """A cost as people read it; nothing where no provider has said one."""
+    return "" if cost is None else f"${cost:.4f}"
+
+
+def used_by_steps(used: Iterable[ModelUsage]) -> Usage:
+    """What steps have used together."""
+    total = ModelUsage()
+    for one in used:
+        total = total.plus(one)
+    return Usage(prompt_tokens=total.prompt_tokens, completion_tokens=total.completion_tokens, cost=total.cost)
+
+
+async def count_usage(
+    session: AsyncSession, owner_id: UUID, space_id: UUID, conversation_id: UUID, usage: Usage
+) -> None:
+    """Add what a reply used to what its owner, its space and its conversation have used; they are locked already."""
+    for model, id in ((User, owner_id), (Space, space_id), (Conversation, conversation_id)):
+        await session.execute(
+            update(model)
+            .where(model.id == id)
+            .values(
+                prompt_tokens_total=model.prompt_tokens_total + usage.prompt_tokens,
+                completion_tokens_total=model.completion_tokens_total + usage.completion_tokens,
+            ),
+            execution_options={"synchronize_session": False},
+        )
+
+
+class HeardReply:
+    """What a model has said so far; it is known also where the model is not heard to its end."""
+
+    def __init__(self) -> None:
+        self.text, self.thoughts = "", ""
+        self.finished: Finished | None = None
+
+    async def listen(self, runtime: Runtime, provider: Provider, request: ChatRequest) -> None:
+        """Ask the model, and hear it out."""
+        async with aclosing(runtime.models.client_for(provider).stream(request)) as events:
+            async for event in events:
+                self.take(event)
+
+    def take(self, event: ModelEvent) -> None:
+        """Hear the next piece; without NUL, which PostgreSQL's text cannot hold."""
+        match event:
+            case TextDelta():
+                self.text += event.text.replace("\x00", "")
+            case ThoughtDelta():
+                self.thoughts += event.thought.replace("\x00", "")
+            case Finished():
+                self.finished = event
 
 
 class StoredReply(Value, frozen=True, kw_only=True):
     """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state,
     `global_changes` in the variables of all stories.
 
-    `text` is empty when nothing is left of what the model sent.
     """
 
     text: str
@@ -40,11 +122,16 @@ class _Given(TypedDict):
 
 
 def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredReply:
-    """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself."""
+    """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself.
+
+    Raises ModelError when nothing is left of what the model sent.
+    """
     reply, inputs = _taken(prompt, text, thoughts), prompt.inputs
     text = storable(reply.text)
+    if not text.strip():
+        raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
     return StoredReply(
-        text=text if text.strip() else "",
+        text=text,
         reasoning=storable(reply.reasoning),
         state_delta=state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed),
         global_changes=global_changes(inputs.global_variables, reply.variables["global"]),

@@ -1,15 +1,56 @@
-"""Reading providers."""
+"""Reading providers, of which one is the default and can be used; and where models usually are: programs on one's own
+machine, and companies.
+"""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import and_, or_, select, tuple_
+from sqlalchemy import and_, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider, Space, SpaceMembership
+from tavernkit.playground.base.llm.kinds.anthropic import ANTHROPIC
+from tavernkit.playground.base.llm.kinds.google import GOOGLE
+from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import existing
+from tavernkit.values import Value
+
+
+class UsualServer(Value, frozen=True, kw_only=True):
+    """What is known of a server by its name alone; `is_local` ones need no key."""
+
+    slug: str
+    name: str
+    address: str
+    kind: str = OPENAI.id
+    is_local: bool = False
+    advice: str = ""
+
+
+USUAL = (
+    UsualServer(slug="ollama", name="Ollama", address="http://127.0.0.1:11434/v1", is_local=True,
+                advice="Get a model first, with “ollama pull” and its name."),
+    UsualServer(slug="lm-studio", name="LM Studio", address="http://127.0.0.1:1234/v1", is_local=True,
+                advice="Start its server in the Developer tab."),
+    UsualServer(slug="llama-cpp", name="llama.cpp", address="http://127.0.0.1:8080/v1", is_local=True,
+                advice="This is llama-server, which has one model loaded; any name will do."),
+    UsualServer(slug="koboldcpp", name="KoboldCpp", address="http://127.0.0.1:5001/v1", is_local=True,
+                advice="It has one model loaded; any name will do."),
+    UsualServer(slug="openrouter", name="OpenRouter", address="https://openrouter.ai/api/v1"),
+    UsualServer(slug="openai", name="OpenAI", address=OPENAI.home),
+    UsualServer(slug="anthropic", name="Anthropic", address=ANTHROPIC.home, kind=ANTHROPIC.id),
+    UsualServer(slug="gemini", name="Google Gemini", address=GOOGLE.home, kind=GOOGLE.id),
+    UsualServer(slug="deepseek", name="DeepSeek", address="https://api.deepseek.com/v1"),
+    UsualServer(slug="mistral", name="Mistral", address="https://api.mistral.ai/v1"),
+    UsualServer(slug="xai", name="xAI", address="https://api.x.ai/v1"),
+)  # fmt: skip
+
+
+def usual_server(slug: str) -> UsualServer | None:
+    """The server of that name in an address."""
+    return next((server for server in USUAL if server.slug == slug), None)
 
 
 async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provider | None:
@@ -17,14 +58,12 @@ async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provi
     of_space = select(Space.provider_id).where(Space.id == speaker.space_id).scalar_subquery()
     otherwise = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
     wanted = Provider.id == speaker.provider_id if speaker.provider_id else otherwise
-    found: Provider | None = await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
-    return found
+    return await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
 
 
 async def default_provider(session: AsyncSession) -> Provider | None:
     """Who answers where nobody has chosen."""
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
-    return found
+    return await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
 
 
 async def provider_to_manage(
@@ -33,8 +72,7 @@ async def provider_to_manage(
     """A provider, for an administrator in person."""
     require_administrator(viewer)
     query = select(Provider).where(Provider.id == provider_id)
-    found: Provider | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "provider")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "provider")
 
 
 async def providers_page(
@@ -50,9 +88,18 @@ async def providers_page(
 
 
 async def provider_named(session: AsyncSession, name: str) -> Provider | None:
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.name == name))
-    return found
+    return await session.scalar(select(Provider).where(Provider.name == name))
 
 
 async def is_name_taken(session: AsyncSession, name: str) -> bool:
     return await provider_named(session, name) is not None
+
+
+async def use_as_default(session: AsyncSession, provider: Provider) -> None:
+    """Let it be the default, enabled, in place of the one before."""
+    provider.disabled = False
+    await session.flush()
+    # Locked in one order, so that two who do this at once wait for each other.
+    await session.execute(select(Provider.id).order_by(Provider.id).with_for_update())
+    await session.execute(update(Provider).values(is_default=Provider.id == provider.id))
+    await session.refresh(provider)

@@ -1,27 +1,53 @@
-"""What administrators do with providers."""
+"""What administrators do with providers, and those that are there from the start.
+
+Trying one is the one place where a web request waits for a model, and not for long.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
+from contextlib import aclosing
 from uuid import UUID
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
-from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.database.models import Provider, SiteSetting
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
+from tavernkit.playground.base.llm.base import ChatRequest, ModelClient, ModelError
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
+from tavernkit.playground.base.llm.kinds.embedded import (
+    EMBEDDED,
+    EMBEDDED_CONTEXT_TOKENS,
+    EMBEDDED_MODEL,
+    EMBEDDED_NAME,
+    EMBEDDED_RESPONSE_TOKENS,
+)
 from tavernkit.playground.base.llm.kinds.kind import FIELDS
+from tavernkit.playground.base.llm.kinds.openai import OPENAI
+from tavernkit.playground.base.llm.secrets import KEY_FILE, KeyBox
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.providers import defaulting
-from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider, ProviderOut
+from tavernkit.playground.story.providers.documents import (
+    ModelsOut,
+    NewProvider,
+    PatchProvider,
+    Problem,
+    ProviderOut,
+    TrialOut,
+)
 from tavernkit.playground.story.providers.queries import (
     default_provider,
     is_name_taken,
+    provider_named,
     provider_to_manage,
+    use_as_default,
 )
 from tavernkit.values import JsonObject
 
@@ -46,11 +72,8 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
         context_tokens=new.context_tokens,
         response_tokens=new.response_tokens,
         settings=presentable(new.settings),
-        is_default=False,
         streamable=new.streamable,
         timeouts=new.timeouts.unusual(kind),
-        settings_version=0,
-        disabled=False,
         created_at=runtime.clock(),
     )
     try:
@@ -60,7 +83,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
             session.add(row)
             await session.flush()
             if await default_provider(session) is None:
-                await defaulting.make_default(session, row)
+                await use_as_default(session, row)
             return row
     except IntegrityError:
         # Somebody else was quicker.
@@ -73,7 +96,7 @@ async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, p
         async with runtime.database.write() as session:
             row = await provider_to_manage(session, viewer, provider_id, lock=True)
             if row.settings_version != patch.settings_version:
-                raise stale("provider", ProviderOut.of(row).model_dump(mode="json"))
+                raise stale("provider", ProviderOut.of(row))
             address = row.base_url
             if patch.base_url is not None:
                 address = read_address(patch.base_url or kind_of(row).home)
@@ -93,7 +116,7 @@ async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id, lock=True)
         if kind_of(row).is_built_in:
-            raise Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
+            raise Refused("conflict", "The embedded model comes along. Disable it instead.")
         if row.is_default:
             raise _is_default()
         await session.execute(delete(Provider).where(Provider.id == row.id))
@@ -104,8 +127,8 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id)
         if kind_of(row).is_built_in and not runtime.models.has_embedded:
-            raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
-        await defaulting.make_default(session, row)
+            raise Refused("conflict", "The built-in model is not installed. Choose another model.")
+        await use_as_default(session, row)
         return row
 
 
@@ -113,13 +136,12 @@ def _check(row: Provider, patch: PatchProvider, address: str) -> None:
     """Refuse a change that would not work, or give the key away."""
     given, kind = patch.model_fields_set, kind_of(row)
     if given & (FIELDS - kind.fields):
-        raise Refused(code="invalid", sentence=kind.missing_field)
+        raise Refused("invalid", kind.missing_field)
     if patch.disabled and row.is_default:
         raise _is_default()
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
         # Whoever got hold of an administrator's session could have the key sent to themselves.
-        sentence = "The address is on another server. Give the key for it along, or null for none."
-        raise Refused(code="invalid", sentence=sentence)
+        raise Refused("invalid", "The address is on another server. Give the key for it along, or null for none.")
     _check_size(patch.settings or {})
 
 
@@ -142,13 +164,174 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
 
 def _check_size(settings: JsonObject) -> None:
     if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
-        sentence = f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
-        raise Refused(code="too_long", sentence=sentence)
+        raise Refused("too_long", f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit.")
 
 
 def _taken(name: str) -> Refused:
-    return Refused(code="taken", sentence=f"There is a provider with the name “{name}”. Choose another name.")
+    return Refused("taken", f"There is a provider with the name “{name}”. Choose another name.")
 
 
 def _is_default() -> Refused:
-    return Refused(code="conflict", sentence="This is the default provider. Choose another default first.")
+    return Refused("conflict", "This is the default provider. Choose another default first.")
+
+
+SECONDS = 20.0
+QUESTION = "Say one word."
+MAX_TOKENS = 16
+
+
+async def try_connection(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> TrialOut:
+    """Ask the model something tiny, once, and leave as soon as it begins to answer."""
+    row = await _provider(runtime, viewer, provider_id)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    problem: Problem | None = None
+    request = ChatRequest(
+        model=row.model,
+        messages=({"role": "user", "content": QUESTION},),
+        max_tokens=MAX_TOKENS,
+        options=row.settings,
+        attempts=1,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            await _hear(runtime.models.client_for(row), request)
+    except ModelError as error:
+        problem = _problem(error)
+    except TimeoutError:
+        problem = _late(row, seconds)
+    milliseconds = round((loop.time() - began) * 1000)
+    if problem is None:
+        async with runtime.database.write() as session:
+            tested = update(Provider).where(Provider.id == row.id).values(last_tested_at=runtime.clock())
+            await session.execute(tested)
+    return TrialOut(ok=problem is None, milliseconds=milliseconds, problem=problem)
+
+
+async def list_models(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> ModelsOut:
+    """Ask the provider which models it has."""
+    row = await _provider(runtime, viewer, provider_id)
+    try:
+        async with asyncio.timeout(seconds):
+            return ModelsOut(models=list(await runtime.models.client_for(row).list_models()))
+    except ModelError as error:
+        return ModelsOut(models=[], problem=_problem(error))
+    except TimeoutError:
+        return ModelsOut(models=[], problem=_late(row, seconds))
+
+
+async def _provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
+    async with runtime.database.read() as session:
+        return await provider_to_manage(session, viewer, provider_id)
+
+
+async def _hear(client: ModelClient, request: ChatRequest) -> None:
+    async with aclosing(client.stream(request)) as events:
+        async for _ in events:
+            return
+
+
+def _problem(error: ModelError) -> Problem:
+    return Problem(code=error.code, sentence=str(error), status=error.status)
+
+
+def _late(row: Provider, seconds: float) -> Problem:
+    sentence = (
+        f"{row.name} did not answer within {seconds:g} seconds. It may still be loading its model; try again later."
+    )
+    return Problem(code="timeout", sentence=sentence)
+
+
+ENVIRONMENT_NAME = "From the environment"
+
+
+async def ensure_providers(runtime: Runtime) -> None:
+    """See that the embedded model is there if it is installed, and the one that the environment names.
+
+    The latter is the default from when it is named for as long as it is, unless an administrator chooses another one.
+    """
+    async with runtime.database.write() as session:
+        embedded = await _embedded(runtime, session)
+        named = await provider_named(session, ENVIRONMENT_NAME)
+        if not runtime.settings.openai_base_url:
+            if named is not None and named.is_default and embedded is not None:
+                await use_as_default(session, embedded)
+        else:
+            written = _from_environment(runtime, named)
+            if named is None:
+                session.add(written)
+                await use_as_default(session, written)
+        if await default_provider(session) is None:
+            oldest = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
+            usable = embedded or await session.scalar(oldest)
+            if usable is not None:
+                await use_as_default(session, usable)
+
+
+async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
+    """The embedded model; where it is not installed, nobody can choose it until it is."""
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.kind == EMBEDDED.id))
+    if not runtime.models.has_embedded:
+        if found is not None:
+            found.is_default, found.disabled = False, True
+            await session.flush()
+        return None
+    if found is not None:
+        return found
+    embedded = Provider(
+        id=runtime.ids(),
+        name=EMBEDDED_NAME,
+        kind=EMBEDDED.id,
+        model=EMBEDDED_MODEL,
+        context_tokens=EMBEDDED_CONTEXT_TOKENS,
+        response_tokens=EMBEDDED_RESPONSE_TOKENS,
+        created_at=runtime.clock(),
+    )
+    session.add(embedded)
+    return embedded
+
+
+def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:
+    settings = runtime.settings
+    row = named or Provider(id=runtime.ids(), name=ENVIRONMENT_NAME, kind=OPENAI.id, created_at=runtime.clock())
+    row.base_url = settings.openai_base_url
+    row.model = settings.openai_model
+    row.context_tokens = settings.context_tokens
+    row.response_tokens = settings.response_tokens
+    secret = settings.openai_api_key.get_secret_value()
+    row.api_key = runtime.keys.encrypt(secret, row.id) if secret else None
+    return row
+
+
+CHECK = "secret_key_check"
+"""The setting that holds a value sealed with the key that the API keys are sealed with."""
+
+ROW = UUID(int=0)
+
+log = logging.getLogger(__name__)
+
+
+async def check_key(runtime: Runtime) -> None:
+    """Warn when this process has another key than the one that API keys in the database were stored with."""
+    async with start_lock(runtime.settings.resolved_database_url), runtime.database.write() as session:
+        known = await session.get(SiteSetting, CHECK)
+        if known is not None and runtime.keys.decrypt(bytes.fromhex(known.value["value"]), ROW) is not None:
+            return
+        opens_all = await _opens_all(session, runtime.keys)
+        if opens_all:
+            sealed = runtime.keys.encrypt(CHECK, ROW).hex()
+            await session.merge(SiteSetting(key=CHECK, value={"value": sealed}, updated_at=runtime.clock()))
+    if known is not None or not opens_all:
+        log.warning(
+            "This process has another secret key than the one that API keys in this database were stored with. It "
+            "cannot use them, and other processes cannot use those that it stores. Copy %s from the data folder of the "
+            "process that stored them to %s, or set TAVERNKIT_SECRET_KEY to the same key for all processes. If that "
+            "key is lost, enter the API keys again.",
+            KEY_FILE,
+            runtime.settings.data_dir,
+        )
+
+
+async def _opens_all(session: AsyncSession, keys: KeyBox) -> bool:
+    stored = await session.execute(select(Provider.id, Provider.api_key))
+    return all(sealed is None or keys.decrypt(sealed, id) is not None for id, sealed in stored)

@@ -10,8 +10,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import RoundSlot, Run
+from tavernkit.playground.story.runs.planner import RunKind, RunStatus, SchedulingState
 from tavernkit.playground.story.runs.queries import ShownRound, Turns
-from tavernkit.playground.story.runs.states import RunKind, RunStatus, SchedulingState
 
 TurnsState: TypeAlias = Literal["idle", "generating", "paused", "failed"]
 

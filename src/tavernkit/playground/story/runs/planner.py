@@ -1,14 +1,20 @@
-"""Queueing runs and taking them back, inside the transaction of whoever decides it.
+"""Queueing runs and taking them back, inside the transaction of whoever decides it; the life of a run and of a round.
 
 Whoever calls anything here holds the lock of the conversation. One run waits at most: what is planned takes the place
 of what was planned before.
+
+queued  → running, canceled, skipped
+running → succeeded, failed, canceled, skipped, and back to queued when a worker hands it back untouched
+
+A round is active until it is finished, superseded by another, or canceled. While it is active, somebody is about to
+speak (`ai_generating`), or it waits for a person: they paused it (`paused`), or a reply went wrong (`failed`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -19,7 +25,28 @@ from tavernkit.playground.base.database.models import Round, Run
 from tavernkit.playground.base.realtime.bus import RUNS
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.runs.states import RunKind
+
+RunKind: TypeAlias = Literal["user_turn", "auto_mode", "regenerate", "force_talk", "copilot", "continue", "impersonate"]
+RunStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "canceled", "skipped"]
+SchedulingState: TypeAlias = Literal["ai_generating", "paused", "failed"]
+RoundEnd: TypeAlias = Literal["finished", "superseded", "canceled"]
+
+TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = {
+    "queued": frozenset({"running", "canceled", "skipped"}),
+    "running": frozenset({"succeeded", "failed", "canceled", "skipped", "queued"}),
+    "succeeded": frozenset(),
+    "failed": frozenset(),
+    "canceled": frozenset(),
+    "skipped": frozenset(),
+}
+ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running"})
+FINAL: frozenset[RunStatus] = frozenset(TRANSITIONS) - ACTIVE
+
+AGAINST_A_TARGET: frozenset[RunKind] = frozenset({"regenerate", "continue"})
+"""Runs whose reply becomes another swipe of a message that is there."""
+
+WRITTEN_FOR_A_PERSON: frozenset[RunKind] = frozenset({"copilot", "impersonate"})
+"""Runs whose reply is what a person says."""
 
 
 async def plan_run(

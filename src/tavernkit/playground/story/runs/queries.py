@@ -1,4 +1,4 @@
-"""Reading runs and rounds."""
+"""Reading runs and rounds, and how much a space may use."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
@@ -17,20 +18,19 @@ from tavernkit.playground.base.database.models import (
     Round,
     RoundSlot,
     Run,
+    Space,
     SpaceMembership,
 )
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Value
 
 
 async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | None:
     """The round that goes on."""
-    found: Round | None = await session.scalar(
-        select(Round).where(Round.conversation_id == conversation_id, Round.status == "active")
-    )
-    return found
+    return await session.scalar(select(Round).where(Round.conversation_id == conversation_id, Round.status == "active"))
 
 
 async def has_turns_behind(session: AsyncSession, run: Run) -> bool:
@@ -49,29 +49,24 @@ async def has_turns_behind(session: AsyncSession, run: Run) -> bool:
 
 async def active_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The run that is running, else the one that waits."""
-    found: Run | None = await session.scalar(
+    return await session.scalar(
         select(Run)
         .where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running")))
         .order_by(Run.status.desc())
         .limit(1)
     )
-    return found
 
 
 async def queued_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The run that waits."""
-    found: Run | None = await session.scalar(
-        select(Run).where(Run.conversation_id == conversation_id, Run.status == "queued")
-    )
-    return found
+    return await session.scalar(select(Run).where(Run.conversation_id == conversation_id, Run.status == "queued"))
 
 
 async def last_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The newest run, whatever became of it."""
-    found: Run | None = await session.scalar(
+    return await session.scalar(
         select(Run).where(Run.conversation_id == conversation_id).order_by(Run.created_at.desc(), Run.id).limit(1)
     )
-    return found
 
 
 async def pictured_speaker(session: AsyncSession, run: Run) -> tuple[SpaceMembership, str | None]:
@@ -150,17 +145,13 @@ async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
 
 async def shown_turns(session: AsyncSession, conversation: Conversation) -> Turns:
     """What goes on in a conversation that somebody may see."""
-    round = await active_round(session, conversation.id)
+    round, run = await active_round(session, conversation.id), await active_run(session, conversation.id)
+    last = await last_run(session, conversation.id) if run is None else None
     return Turns(
         conversation=conversation,
-        run=await active_run(session, conversation.id) or await _undecided(session, conversation.id),
+        run=last if last is not None and not last.dismissed else run,
         round=None if round is None else ShownRound(round=round, slots=await _slots(session, round)),
     )
-
-
-async def _undecided(session: AsyncSession, conversation_id: UUID) -> Run | None:
-    run = await last_run(session, conversation_id)
-    return None if run is None or run.dismissed else run
 
 
 async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, str]]:
@@ -171,3 +162,24 @@ async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, s
         .order_by(RoundSlot.position)
     )
     return [(slot, name) for slot, name in rows]
+
+
+class OverLimitError(TavernKitError):
+    """A space has used as many tokens as its owner allows it."""
+
+
+async def check_tokens(session: AsyncSession, conversation_id: UUID) -> None:
+    """Raise OverLimitError when the conversation's space has used up its tokens."""
+    space = (
+        await session.scalars(
+            select(Space)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).one()
+    limit = effective(space).settings.space.token_limit
+    used = space.prompt_tokens_total + space.completion_tokens_total
+    if 0 < limit <= used:
+        raise OverLimitError(
+            f"This space has used {used:,} of the {limit:,} tokens that it may use. Raise the limit in its settings."
+        )

@@ -1,34 +1,197 @@
-"""Directing a round: pausing it, going on, passing over a turn, ending it, and saying who speaks next."""
+"""Directing a round: pausing it, going on, passing over a turn, ending it, and saying who speaks next.
+
+Also when somebody who was to speak cannot any more, or what was to be answered is gone; and what goes on without a
+person: characters among themselves, or a model that writes for somebody. Never both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from uuid import UUID
 
+from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Round
+from tavernkit.playground.base.database.models import Conversation, Message, Round, Run, SpaceMembership
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_space_of
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import (
+    SpaceAccess,
+    active_members,
+    conversation_to_change,
+    lock_conversation,
+    lock_space_of,
+)
+from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.runs.documents import TurnsOut
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, settle_undecided
 from tavernkit.playground.story.runs.queries import Turns, active_round, active_run, shown_turns
 from tavernkit.playground.story.runs.requests import apply_input_policy, locked
 from tavernkit.playground.story.runs.rounds import (
+    announce_copilot,
     append_round_event,
+    append_turns_event,
     begin_round,
     end_round,
     go_on,
     set_queue,
     skip_slot,
+    slot_at,
+    start_round,
     switch_automation_off,
+    switch_copilot_off,
 )
 from tavernkit.playground.story.runs.service import end_if_left
-from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak
+from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak, has_copilot, is_group
+
+
+async def members_changed(session: AsyncSession, runtime: Runtime, space_id: UUID) -> None:
+    """Pass over those who may not speak any more, wherever in the space it is their turn; the space is locked.
+
+    A muted member still finishes what it was asked for in person, a removed one does not.
+    """
+    speaking = (
+        select(Conversation.id)
+        .outerjoin(Run, (Run.conversation_id == Conversation.id) & Run.status.in_(("queued", "running")))
+        .outerjoin(Round, (Round.conversation_id == Conversation.id) & (Round.status == "active"))
+        .where(Conversation.space_id == space_id, or_(Run.id.is_not(None), Round.id.is_not(None)))
+        .distinct()
+        .order_by(Conversation.id)
+    )
+    for conversation_id in list(await session.scalars(speaking)):
+        conversation = await lock_conversation(session, conversation_id)
+        await _pass_over(session, runtime, conversation)
+        await _drop_departed(session, runtime, conversation)
+
+
+async def before_hiding(session: AsyncSession, runtime: Runtime, conversation: Conversation, message: Message) -> None:
+    """A message is about to be hidden: what answers it, or regenerates it, ends. Other replies are left alone."""
+    end = await end_of_path(session, conversation.id)
+    round = await active_round(session, conversation.id)
+    is_end = end is not None and end[0].id == message.id
+    is_trigger = round is not None and round.trigger_message_id == message.id
+    answers = Run.round_id.is_not(None) | Run.kind.in_(("continue", "copilot", "impersonate"))
+    for run in await session.scalars(
+        select(Run).where(
+            Run.conversation_id == conversation.id,
+            Run.status.in_(("queued", "running")),
+            or_(Run.target_message_id == message.id, answers if is_end or is_trigger else Run.id.is_(None)),
+        )
+    ):
+        await _end_run(session, runtime, run)
+    if round is not None and (is_end or is_trigger):
+        await end_round(session, runtime, conversation.id, "canceled", reason="message_hidden")
+
+
+async def _drop_departed(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    """End what departed members were asked for in person, or say late or in a round that waits."""
+    for run in await session.scalars(
+        select(Run)
+        .join(SpaceMembership, SpaceMembership.id == Run.speaker_membership_id)
+        .where(
+            Run.conversation_id == conversation.id,
+            Run.status.in_(("queued", "running")),
+            SpaceMembership.status != "active",
+        )
+    ):
+        await _end_run(session, runtime, run)
+
+
+async def _pass_over(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    round = await active_round(session, conversation.id)
+    if round is None or round.scheduling_state != "ai_generating":
+        return
+    slot = await slot_at(session, round, round.current_position)
+    if slot is not None and not can_speak(await session.get_one(SpaceMembership, slot.membership_id), conversation.id):
+        await skip_slot(session, runtime, conversation, round, reason="not_schedulable")
+
+
+async def _end_run(session: AsyncSession, runtime: Runtime, run: Run) -> None:
+    if run.status == "queued":
+        await cancel_queued(session, runtime, run.conversation_id)
+    else:
+        await leave_running(session, runtime, run.conversation_id)
+
+
+MAX_ROUNDS = 10
+MAX_STEPS = 10
+
+
+async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, rounds: int) -> Turns:
+    """Let characters answer each other for so many rounds; 0 stops after the round that goes on."""
+    async with runtime.database.write() as session:
+        conversation, _ = await _entered(session, viewer, conversation_id)
+        members = await active_members(session, conversation.space_id)
+        if rounds and not is_group(members):
+            raise Refused("conflict", "Characters go on by themselves only where there are several.")
+        conversation.auto_mode_remaining_rounds = rounds or None
+        if rounds:
+            for member in members:
+                if has_copilot(member, conversation_id):
+                    switch_copilot_off(session, conversation_id, member)
+            await session.flush()
+            await members_changed(session, runtime, conversation.space_id)
+            await _begin(session, runtime, conversation)
+        await append_turns_event(session, runtime, conversation_id)
+        return await shown_turns(session, conversation)
+
+
+async def stop_auto_mode(session: AsyncSession, runtime: Runtime, space_id: UUID) -> None:
+    """Stop the characters of a space, which is locked, from answering each other; a reply that is being written is
+    finished."""
+    automatic = (
+        select(Conversation.id)
+        .where(Conversation.space_id == space_id, Conversation.auto_mode_remaining_rounds.is_not(None))
+        .order_by(Conversation.id)
+    )
+    for conversation_id in list(await session.scalars(automatic)):
+        conversation = await lock_conversation(session, conversation_id)
+        conversation.auto_mode_remaining_rounds = None
+        round = await active_round(session, conversation_id)
+        if round is not None and round.metadata_["by"] == "automation":
+            await cancel_queued(session, runtime, conversation_id)
+            await end_round(session, runtime, conversation_id, "canceled", reason="auto_mode_off")
+        await append_turns_event(session, runtime, conversation_id)
+
+
+async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns:
+    """Let a model write the person's own next messages, so many of them; with 0 they write themselves again."""
+    async with runtime.database.write() as session:
+        conversation, access = await _entered(session, viewer, conversation_id)
+        member = access.member
+        if member is None:
+            raise Refused("forbidden", "Only members speak here. Join the space first.")
+        if steps:
+            conversation.auto_mode_remaining_rounds = None
+            member.copilot_mode, member.copilot_remaining_steps = "full", steps
+            member.copilot_conversation_id = conversation_id
+            member.settings_version += 1
+            announce_copilot(session, conversation_id, member)
+            await session.flush()
+            # It may have been writing in another conversation until now.
+            await members_changed(session, runtime, conversation.space_id)
+            await _begin(session, runtime, conversation)
+        elif has_copilot(member, conversation_id):
+            switch_copilot_off(session, conversation_id, member)
+            await session.flush()
+            await members_changed(session, runtime, conversation.space_id)
+        await append_turns_event(session, runtime, conversation_id)
+        return await shown_turns(session, conversation)
+
+
+async def _begin(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    """Begin a round unless somebody is speaking; one that waits for a person need not any more."""
+    round = await active_round(session, conversation.id)
+    if await active_run(session, conversation.id) is None and (
+        round is None or round.scheduling_state != "ai_generating"
+    ):
+        await start_round(session, runtime, conversation, by="automation")
+
+
+async def _entered(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
+    await lock_space_of(session, conversation_id)
+    return await conversation_to_change(session, conversation_id, viewer)
 
 
 async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
@@ -47,7 +210,7 @@ async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) 
     async with runtime.database.write() as session:
         conversation, round = await _going_on(session, viewer, conversation_id)
         if await active_run(session, conversation_id) is not None:
-            raise Refused(code="conflict", sentence=locked().sentence)
+            raise Refused("conflict", locked().sentence)
         await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
         return await shown_turns(session, conversation)
 
@@ -87,13 +250,12 @@ async def choose_queue(
     refused.
     """
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        require_in_use(conversation)
+        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
         await _check_speakers(session, conversation, member_ids)
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
-            raise stale("round", turns.model_dump(mode="json"))
+            raise stale("round", turns)
         chosen = [
             ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids
         ]
@@ -108,8 +270,7 @@ async def choose_queue(
 
 
 async def _going_on(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Round]:
-    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    require_in_use(conversation)
+    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
     round = await active_round(session, conversation_id)
     if round is None:
         raise _no_round()
@@ -125,10 +286,8 @@ async def _check_speakers(session: AsyncSession, conversation: Conversation, mem
     if len(muted) < len(unable):
         raise not_found("speaker")
     verb = "is" if len(muted) == 1 else "are"
-    raise Refused(
-        code="conflict", sentence=f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order."
-    )
+    raise Refused("conflict", f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order.")
 
 
 def _no_round() -> Refused:
-    return Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")
+    return Refused("conflict", "No round is going on. Send a message, or say who is to speak.")

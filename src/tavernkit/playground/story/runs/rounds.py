@@ -26,12 +26,11 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run
+from tavernkit.playground.story.access.access import active_members
+from tavernkit.playground.story.runs.planner import RoundEnd, RunKind, cancel_queued, leave_running, plan_run
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak, choose_speakers, has_copilot, is_group
-from tavernkit.playground.story.runs.states import RoundEnd, RunKind
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
+from tavernkit.playground.story.settings_schema.models import SpaceGroup
 from tavernkit.playground.story.settings_schema.resolving import effective
 
 ROUNDS_WITHOUT_A_PERSON = 10
@@ -204,7 +203,8 @@ async def go_on(
         member = members.get(slot.membership_id)
         if member is not None and can_speak(member, conversation.id):
             round.current_position, round.scheduling_state = slot.position, "ai_generating"
-            delay = _delay(await rules_of(session, conversation), by) if delay_ms is None else delay_ms
+            if delay_ms is None:
+                delay_ms = (await rules_of(session, conversation)).auto_mode_delay_ms if by == "automation" else 0
             await plan_run(
                 session,
                 runtime,
@@ -214,11 +214,19 @@ async def go_on(
                 reason=str(slot.reason.get("cause", "round")),
                 round=round,
                 position=slot.position,
-                delay_ms=delay,
+                delay_ms=delay_ms,
             )
             return
         slot.status, slot.skip_reason, slot.finished_at = "skipped", "not_schedulable", runtime.clock()
-    await _complete(session, runtime, conversation, round, members=list(members.values()), answer=answer)
+    _end(runtime, round, "finished", "complete")
+    remaining = conversation.auto_mode_remaining_rounds
+    if remaining is not None:
+        conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
+    await session.flush()
+    if _goes_on_alone(conversation, list(members.values())):
+        await _start_alone(session, runtime, conversation, trigger=answer)
+    elif answer is not None:
+        await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
 
 
 async def end_round(
@@ -278,30 +286,7 @@ async def append_turns_event(session: AsyncSession, runtime: Runtime, conversati
 
 async def slot_at(session: AsyncSession, round: Round, position: int) -> RoundSlot | None:
     """The turn at this place."""
-    found: RoundSlot | None = await session.scalar(
-        select(RoundSlot).where(RoundSlot.round_id == round.id, RoundSlot.position == position)
-    )
-    return found
-
-
-async def _complete(
-    session: AsyncSession,
-    runtime: Runtime,
-    conversation: Conversation,
-    round: Round,
-    *,
-    members: Sequence[SpaceMembership],
-    answer: Message | None,
-) -> None:
-    _end(runtime, round, "finished", "complete")
-    remaining = conversation.auto_mode_remaining_rounds
-    if remaining is not None:
-        conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
-    await session.flush()
-    if _goes_on_alone(conversation, members):
-        await _start_alone(session, runtime, conversation, trigger=answer)
-    elif answer is not None:
-        await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
+    return await session.scalar(select(RoundSlot).where(RoundSlot.round_id == round.id, RoundSlot.position == position))
 
 
 async def _behind_what_was_asked(
@@ -389,7 +374,3 @@ def _kind(member: SpaceMembership, by: Beginning) -> RunKind:
     if member.kind == "human":
         return "copilot"
     return "auto_mode" if by == "automation" else "user_turn"
-
-
-def _delay(rules: SpaceGroup, by: Beginning) -> int:
-    return rules.auto_mode_delay_ms if by == "automation" else 0

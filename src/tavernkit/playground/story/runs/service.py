@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, exists, func, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
@@ -21,15 +21,15 @@ from tavernkit.playground.base.database.models import Conversation, Message, Rou
 from tavernkit.playground.base.realtime.bus import RUNS
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.locks import lock_conversation, lock_story, lock_totals
-from tavernkit.playground.story.artifacts.open_runs import abandon_pipelines, can_be_taken_up
-from tavernkit.playground.story.paths.global_variables import GlobalChanges, change_globals
+from tavernkit.playground.story.access.access import lock_conversation, lock_story, lock_totals
+from tavernkit.playground.story.artifacts.journal import abandon_pipelines, can_be_taken_up
+from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
-from tavernkit.playground.story.prompting.usage import Usage, count_usage
+from tavernkit.playground.story.prompting.replies import Usage, count_usage
+from tavernkit.playground.story.runs.planner import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
-from tavernkit.playground.story.runs.states import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
 from tavernkit.values import Json, Value
 
@@ -163,8 +163,8 @@ async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUI
 async def checkpoint_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
     """Write down what has been generated so far, and the first time the prompt too."""
     async with runtime.database.write() as session:
-        written = await session.execute(_ours(claim).values(text=text).returning(Run.id))
-        if prompt is not None and written.one_or_none() is not None:
+        written = await session.scalar(update(Run).where(*_ours(claim)).values(text=text).returning(Run.id))
+        if prompt is not None and written is not None:
             await keep_prompt(session, claim.run_id, prompt, runtime.clock())
 
 
@@ -389,19 +389,15 @@ def _lease_end(runtime: Runtime, now: datetime) -> datetime:
     return now + timedelta(seconds=runtime.settings.lease_seconds)
 
 
-def _ours(claim: Claim) -> Any:
-    return update(Run).where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
+def _ours(claim: Claim) -> tuple[ColumnElement[bool], ...]:
+    return Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running"
 
 
 async def _owned(session: AsyncSession, claim: Claim) -> Run | None:
     """The run as it is now, or None when it is not ours any more; its conversation is locked already."""
-    found: Run | None = await session.scalar(
-        select(Run)
-        .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
-        .with_for_update()
-        .execution_options(populate_existing=True)
+    return await session.scalar(
+        select(Run).where(*_ours(claim)).with_for_update().execution_options(populate_existing=True)
     )
-    return found
 
 
 async def _end_behind_reply(

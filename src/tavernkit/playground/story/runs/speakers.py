@@ -15,9 +15,9 @@ from tavernkit import Character
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership, TextContent
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.prompting.cast import library_character
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
+from tavernkit.playground.story.settings_schema.models import SpaceGroup
 from tavernkit.sillytavern.groups import (
     GroupMember,
     GroupStrategy,
@@ -63,11 +63,11 @@ def may_speak(member: SpaceMembership | None) -> bool:
 def speaking_member(member: SpaceMembership | None) -> SpaceMembership:
     """The membership as which a person speaks, whatever else their role lets them do."""
     if member is None:
-        raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        raise Refused("forbidden", "Only members speak here. Join the space first.")
     if member.participation == "active":
         return member
     state = "muted" if member.participation == "muted" else "only watching"
-    raise Refused(code="forbidden", sentence=f"You are {state} here. Set your participation to active to write.")
+    raise Refused("forbidden", f"You are {state} here. Set your participation to active to write.")
 
 
 def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:
@@ -116,7 +116,10 @@ async def choose_speakers(
         ChosenSpeakers(
             member_id=UUID(avatar),
             cause=reason.cause,
-            reason={**_known(msgspec.to_builtins(reason)), "sentence": sentence},
+            reason={
+                **{name: value for name, value in msgspec.to_builtins(reason).items() if value is not None},
+                "sentence": sentence,
+            },
         )
         for avatar, reason, sentence in zip(
             activation.speakers, activation.reasons, activation.explain(group), strict=True
@@ -173,7 +176,3 @@ async def _turns(
         for seq, role, author, name, content in rows
     ]
     return turns[::-1]
-
-
-def _known(reason: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in reason.items() if value is not None}

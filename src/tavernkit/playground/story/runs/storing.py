@@ -8,19 +8,16 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import Wording
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.paths.changing import note_change
-from tavernkit.playground.story.paths.snapshots import path_changed
-from tavernkit.playground.story.paths.state import changed_delta
-from tavernkit.playground.story.paths.writing import add_message, add_text
-from tavernkit.playground.story.prompting.history import WORDINGS
-from tavernkit.playground.story.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
+from tavernkit.playground.story.paths.state import changed_delta, changes_in, path_changed, visible_message
+from tavernkit.playground.story.paths.writing import add_message, add_text, note_change
+from tavernkit.playground.story.prompting.inputs import WORDINGS
+from tavernkit.playground.story.runs.planner import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.values import Json, Value
 
 
@@ -66,19 +63,30 @@ async def store_reply(
     `ids` are those that were decided before the reply was there. The conversation is locked by who calls this.
     """
     message_id, swipe_id = (None, None) if ids is None else (ids.message_id, ids.swipe_id)
-    target = None if run.target_message_id is None else await _target(session, run)
+    target = await visible_message(session, run.conversation_id, run.target_message_id)
     if target is not None and run.kind in AGAINST_A_TARGET:
-        return await _another_swipe(
-            session,
-            runtime,
-            target,
-            run,
-            swipe_id=swipe_id or runtime.ids(),
-            text=text,
-            metadata=metadata,
-            state_delta=state_delta,
-            now=now,
+        # Beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both do.
+        before = await session.get_one(MessageSwipe, target.active_swipe_id)
+        put, gone = changes_in(state_delta)
+        swipe = MessageSwipe(
+            id=swipe_id or runtime.ids(),
+            message_id=target.id,
+            position=target.swipes_count,
+            text=await add_text(session, runtime.ids, text),
+            state_delta=changed_delta(before.state_delta if run.kind == "continue" else None, set=put, unset=gone),
+            metadata_=dict(metadata),
+            run_id=run.id,
+            created_at=now,
         )
+        session.add(swipe)
+        target.swipes_count += 1
+        target.active_swipe_id, target.text, target.run_id = swipe.id, swipe.text, run.id
+        await session.flush()
+        if (before.state_delta or None) != (swipe.state_delta or None):
+            await path_changed(session, target.conversation_id, target.seq)
+        await note_change(session, runtime, target, "message_changed")
+        await append_event(session, target.conversation_id, "run", now, run_id=str(run.id))
+        return target
     if message_id == run.target_message_id:
         # The message is gone, of which it was to be a swipe.
         message_id = None
@@ -97,56 +105,4 @@ async def store_reply(
         now=now,
     )
     await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
-    return message
-
-
-async def _target(session: AsyncSession, run: Run) -> Message | None:
-    found: Message | None = await session.scalar(
-        select(Message).where(
-            Message.id == run.target_message_id,
-            Message.conversation_id == run.conversation_id,
-            Message.visibility != "hidden",
-        )
-    )
-    return found
-
-
-async def _another_swipe(
-    session: AsyncSession,
-    runtime: Runtime,
-    message: Message,
-    run: Run,
-    *,
-    swipe_id: UUID,
-    text: str,
-    metadata: Mapping[str, Any],
-    state_delta: Mapping[str, Json] | None,
-    now: datetime,
-) -> Message:
-    """The reply beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both
-    do."""
-    before = await session.get_one(MessageSwipe, message.active_swipe_id)
-    changes = state_delta or {}
-    swipe = MessageSwipe(
-        id=swipe_id,
-        message_id=message.id,
-        position=message.swipes_count,
-        text=await add_text(session, runtime.ids, text),
-        state_delta=changed_delta(
-            before.state_delta if run.kind == "continue" else None,
-            set=changes.get("set", {}),
-            unset=changes.get("unset", ()),
-        ),
-        metadata_=dict(metadata),
-        run_id=run.id,
-        created_at=now,
-    )
-    session.add(swipe)
-    message.swipes_count += 1
-    message.active_swipe_id, message.text, message.run_id = swipe.id, swipe.text, run.id
-    await session.flush()
-    if (before.state_delta or None) != (swipe.state_delta or None):
-        await path_changed(session, message.conversation_id, message.seq)
-    await note_change(session, runtime, message, "message_changed")
-    await append_event(session, message.conversation_id, "run", now, run_id=str(run.id))
     return message

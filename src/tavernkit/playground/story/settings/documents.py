@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.story.settings_schema.leaf import Layer, Source
+from tavernkit.playground.story.settings_schema.models import Layer, Source
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, own_values
 
 

@@ -14,14 +14,25 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, member_for, require_in_use, space_for
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.runs.automation import stop_auto_mode
+from tavernkit.playground.story.access.access import (
+    Access,
+    append_space_event,
+    conversation_for,
+    conversation_to_change,
+    member_for,
+    space_for,
+)
+from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
-from tavernkit.playground.story.settings_schema.leaf import Layer, Reference
-from tavernkit.playground.story.settings_schema.pack import SETTINGS
-from tavernkit.playground.story.settings_schema.patching import Changes, apply_changes, read_patch
-from tavernkit.playground.story.settings_schema.resolving import Layered, effective
+from tavernkit.playground.story.settings_schema.models import Layer, Reference
+from tavernkit.playground.story.settings_schema.resolving import (
+    SETTINGS,
+    Changes,
+    Layered,
+    apply_changes,
+    effective,
+    read_patch,
+)
 from tavernkit.values import JsonObject
 
 
@@ -49,7 +60,7 @@ async def _refuse_unknown(
         )
     if found is None:
         what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
-        raise Refused(code="invalid", sentence=f"The setting {path} was not taken: there is no such {what}.")
+        raise Refused("invalid", f"The setting {path} was not taken: there is no such {what}.")
 
 
 async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
@@ -103,7 +114,7 @@ async def change_member_settings(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.status == "removed":
-            raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+            raise Refused("conflict", f"{member.cached_display_name} was removed. Bring them back first.")
         before = _of_member(access.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
@@ -116,8 +127,7 @@ async def change_conversation_settings(
 ) -> SettingsOut:
     """Merge a patch into the settings of a conversation."""
     async with runtime.database.write() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
-        require_in_use(conversation)
+        conversation, access = await conversation_to_change(session, conversation_id, viewer, Access.MODERATE)
         before = _of_conversation(access.space, conversation, None)
         await _change(session, viewer, conversation, "conversation", settings_version, patch, before)
         await session.flush()
@@ -137,8 +147,8 @@ async def _change(
     """Check the whole patch, count the change, and make it; or none of the three."""
     changes = read_patch(patch, layer)
     await refuse_unknown_in(session, viewer, changes)
-    advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
-    apply_changes(row, layer, changes)
+    advance(row, settings_version, what="settings", current=before)
+    apply_changes(row, changes)
 
 
 def _of_space(space: Space) -> SettingsOut:

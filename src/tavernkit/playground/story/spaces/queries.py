@@ -17,7 +17,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, Space, SpaceMembership, TextContent
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.conversations.listing import PREVIEW_CHARACTERS, last_message_id, preview
+from tavernkit.playground.story.conversations.queries import PREVIEW_CHARACTERS, last_message_id, preview
 
 
 class LastMessage(BaseModel):

@@ -1,12 +1,12 @@
-"""Opening, changing and closing spaces, one transaction each."""
+"""Opening, changing and closing spaces, one transaction each; with one go the texts that nobody else uses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
@@ -16,30 +16,115 @@ from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Job,
+    Message,
     Persona,
     Space,
     SpaceMembership,
     User,
 )
 from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
+from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.realtime.bus import space_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.access.documents import SpaceOut
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.access.identity import (
+from tavernkit.playground.story.access.access import (
+    Access,
+    append_space_event,
     character_name,
     display_name,
     persona_of,
+    space_for,
     story_user,
     usable_characters,
 )
-from tavernkit.playground.story.conversations.opening import FIRST_TITLE, greet, open_root
-from tavernkit.playground.story.spaces.removing import is_removed_with, remove_space
+from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.story.conversations.service import (
+    _CHUNK,
+    FIRST_TITLE,
+    _execute,
+    _texts_of,
+    greet,
+    open_root,
+    remove_conversation_rows,
+    remove_unused_texts,
+)
 from tavernkit.values import Value
+
+
+def is_removed_with(space_id: UUID) -> ColumnElement[bool]:
+    """The conversations of a space, and those that are being imported into it: its members have said something in
+    them already."""
+    by_members = (
+        select(Message.conversation_id)
+        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
+        .where(SpaceMembership.space_id == space_id)
+    )
+    return or_(Conversation.space_id == space_id, Conversation.id.in_(by_members))
+
+
+async def remove_space(session: AsyncSession, space_id: UUID) -> None:
+    """Remove a space and everything in it, in this transaction."""
+    # A branch may still have been on its way while its parent was removed.
+    while conversations := await _conversations_of(session, space_id):
+        await _cut_branches(session, space_id)
+        for conversation_id in conversations:
+            await remove_conversation_rows(session, conversation_id)
+    await _execute(session, delete(Space).where(Space.id == space_id))
+
+
+async def finish_removing_space(work: JobWork) -> dict[str, Any]:
+    """The job: one conversation after the other, then the space. It can be broken off and begun again anywhere.
+
+    Messages go some at a time, so that others need not wait long before they can write.
+    """
+    space_id = UUID(work.claim.payload["space_id"])
+    database = work.runtime.database
+    async with database.write() as session:
+        await _cut_branches(session, space_id)
+        conversations = await _conversations_of(session, space_id)
+    for done, conversation_id in enumerate(conversations):
+        has_more = True
+        while has_more:
+            work.check()
+            async with database.write() as session:
+                has_more = await _remove_some_messages(session, conversation_id)
+        async with database.write() as session:
+            await remove_conversation_rows(session, conversation_id)
+        await work.report(done + 1, len(conversations) + 1)
+    async with database.write() as session:
+        await remove_space(session, space_id)
+    return {"space_id": str(space_id)}
+
+
+async def _cut_branches(session: AsyncSession, space_id: UUID) -> None:
+    """Nobody sees the tree any more; without it, conversations can go one by one."""
+    await _execute(
+        session,
+        update(Conversation)
+        .where(Conversation.space_id == space_id)
+        .values(parent_conversation_id=None, root_conversation_id=None),
+    )
+
+
+async def _conversations_of(session: AsyncSession, space_id: UUID) -> Sequence[UUID]:
+    found = await session.scalars(select(Conversation.id).where(is_removed_with(space_id)))
+    return found.all()
+
+
+async def _remove_some_messages(session: AsyncSession, conversation_id: UUID) -> bool:
+    """Remove the next messages of a conversation that nobody sees any more; whether there were any."""
+    numbers = select(Message.seq).where(Message.conversation_id == conversation_id).order_by(Message.seq).limit(_CHUNK)
+    seqs = (await session.scalars(numbers)).all()
+    if not seqs:
+        return False
+    these = Message.seq.between(seqs[0], seqs[-1])
+    texts = await _texts_of(session, conversation_id, these)
+    await _execute(session, delete(Message).where(Message.conversation_id == conversation_id, these))
+    await remove_unused_texts(session, texts)
+    return True
+
 
 REMOVED_AT_ONCE = 2_000
 """A space with at most so many messages is removed while its owner waits."""
@@ -69,7 +154,7 @@ async def create_space(
 ) -> OpenedSpace:
     """Make a space with its owner, its characters and a conversation that begins with their greetings."""
     if len(set(character_ids)) < len(character_ids):
-        raise Refused(code="invalid", sentence="A character can be in a space only once.")
+        raise Refused("invalid", "A character can be in a space only once.")
     async with runtime.database.write() as session:
         characters = await usable_characters(session, viewer, list(character_ids))
         if persona_id is not None:
@@ -118,8 +203,8 @@ async def change_space(
         if name is not None:
             name = titled(name, "")
             if not name:
-                raise Refused(code="blank", sentence="A space needs a name.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+                raise Refused("blank", "A space needs a name.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space))
         if name is not None:
             space.name = name
         if archived is not None:

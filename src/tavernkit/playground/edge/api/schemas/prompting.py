@@ -9,9 +9,8 @@ from msgspec import structs
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.story.previews.previewing import PreviewKind
-from tavernkit.playground.story.previews.queries import Change, KeptBlock, KeptPrompt, PromptChange
-from tavernkit.playground.story.prompting.platforms import Platform
+from tavernkit.playground.story.previews.service import Change, KeptBlock, KeptPrompt, PreviewKind, PromptChange
+from tavernkit.playground.story.prompting.cast import Platform
 
 
 class BlockOut(BaseModel):

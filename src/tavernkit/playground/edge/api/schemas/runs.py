@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.story.replies.candidates import MAX_CANDIDATES
-from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS
+from tavernkit.playground.story.replies.actions import MAX_CANDIDATES
+from tavernkit.playground.story.runs.round_control import MAX_ROUNDS, MAX_STEPS
 
 MAX_SLOTS = 100
 

@@ -1,0 +1,270 @@
+"""Prompts that were kept, and the one that would be sent now: for that no model is asked, and nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    Message,
+    PromptBlock,
+    PromptSnapshot,
+    Run,
+    SpaceMembership,
+)
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, conversation_for
+from tavernkit.playground.story.paths.state import end_of_path
+from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.inputs import PromptTurn, inputs_for
+from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
+from tavernkit.playground.story.runs.queries import active_run
+from tavernkit.playground.story.runs.speakers import choose_speakers
+from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.values import Json, JsonObject, Value
+
+Change: TypeAlias = Literal["same", "removed", "added"]
+
+
+class KeptBlock(Value, frozen=True, kw_only=True):
+    """One block of a prompt that was sent."""
+
+    sha256: str
+    role: str
+    name: str | None
+    slot: str | None
+    source: JsonObject
+    tokens: int
+    content: str
+
+
+class KeptPrompt(Value, frozen=True, kw_only=True):
+    """A prompt as it was sent: its blocks, the request with all its texts, and what was left out or warned about.
+
+    One that no run has sent has no run.
+    """
+
+    run_id: UUID | None
+    blocks: tuple[KeptBlock, ...]
+    request: JsonObject
+    report: JsonObject
+    fingerprint: str
+
+
+class PromptChange(Value, frozen=True, kw_only=True):
+    """One block of two prompts that are compared, in the order of both."""
+
+    change: Change
+    block: KeptBlock
+
+
+async def read_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptPrompt:
+    """The prompt of a run, for members of its space: others who may read the story do not see the cards behind it."""
+    async with runtime.database.read() as session:
+        return await _read(session, viewer, run_id)
+
+
+async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after: UUID) -> tuple[PromptChange, ...]:
+    """What the prompt of one run has that another's has not, block by block."""
+    async with runtime.database.read() as session:
+        old = await _read(session, viewer, before)
+        new = await _read(session, viewer, after)
+        return tuple(_changes(old.blocks, new.blocks))
+
+
+async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
+    row = (
+        await session.execute(
+            select(PromptSnapshot, Run.conversation_id)
+            .join(Run, Run.id == PromptSnapshot.run_id)
+            .where(PromptSnapshot.run_id == run_id)
+        )
+    ).one_or_none()
+    if row is None:
+        raise not_found("prompt")
+    snapshot, conversation_id = row
+    try:
+        _, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+    except Refused:
+        raise not_found("prompt") from None
+    if access.member is None and access.level < Access.ADMINISTER:
+        raise not_found("prompt")
+    blocks: list[JsonObject] = snapshot.blocks["blocks"]
+    hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
+    kept = await session.scalars(select(PromptBlock).where(PromptBlock.sha256.in_(hashes)))
+    record = PromptRecord(
+        texts={row.sha256: row.content for row in kept},
+        blocks=snapshot.blocks,
+        request=snapshot.request,
+        report=snapshot.report,
+        fingerprint=snapshot.fingerprint,
+    )
+    return prompt_of(record, run_id)
+
+
+def prompt_of(record: PromptRecord, run_id: UUID | None = None) -> KeptPrompt:
+    """The prompt that a record is of, with its texts where they stood."""
+    texts = record.texts
+    return KeptPrompt(
+        run_id=run_id,
+        blocks=tuple(KeptBlock(**block, content=texts[block["sha256"]]) for block in record.blocks["blocks"]),
+        request={name: _with_texts(value, texts) for name, value in record.request.items()},
+        report=record.report,
+        fingerprint=record.fingerprint,
+    )
+
+
+def _hashes(value: Json) -> Iterator[str]:
+    key = _hash(value)
+    if key is not None:
+        yield key
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _hashes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _hashes(item)
+
+
+def _with_texts(value: Json, texts: Mapping[str, str]) -> Json:
+    key = _hash(value)
+    if key is not None:
+        return texts.get(key, value)
+    if isinstance(value, dict):
+        return {name: _with_texts(item, texts) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(item, texts) for item in value]
+    return value
+
+
+def _hash(value: Json) -> str | None:
+    """The hash of the text that this stands for, if it stands for one."""
+    key = value.get(TEXT) if isinstance(value, dict) and len(value) == 1 else None
+    return key if isinstance(key, str) else None
+
+
+def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
+    for kind, old, old_end, new, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            yield from (PromptChange(change="same", block=block) for block in after[new:new_end])
+        else:
+            yield from (PromptChange(change="removed", block=block) for block in before[old:old_end])
+            yield from (PromptChange(change="added", block=block) for block in after[new:new_end])
+
+
+def _key(block: KeptBlock) -> tuple[str, str, str | None]:
+    return block.sha256, block.role, block.name
+
+
+PreviewKind: TypeAlias = Literal["normal", "continue", "impersonate"]
+
+_RUN_KINDS: Mapping[PreviewKind, str] = {"normal": "user_turn", "continue": "continue", "impersonate": "impersonate"}
+# Replies are prepared by other threads than these: whoever looks, however often, keeps nobody waiting for an answer.
+_building = ThreadPoolExecutor(max_workers=2, thread_name_prefix="preview")
+
+
+async def preview_prompt(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> KeptPrompt:
+    """The prompt for what this member would say next, or whoever would speak; for members of the space.
+
+    A person is spoken for, a character speaks, unless `kind` says otherwise.
+    """
+    async with runtime.database.read() as session:
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if access.member is None and access.level < Access.ADMINISTER:
+            raise Refused("forbidden", "Only members of the space see what is sent to a model.")
+        speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
+        kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
+        if (speaker.kind == "human") is not (kind == "impersonate"):
+            raise Refused("invalid", "People are spoken for with `impersonate`, and only people are.")
+        turn = PromptTurn(
+            conversation=conversation,
+            space=access.space,
+            speaker=speaker,
+            kind=_RUN_KINDS[kind],
+            seed=_seed(conversation),
+        )
+        try:
+            inputs = await inputs_for(session, turn, runtime.clock())
+            if turn.kind in TRIGGERS:
+                inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
+        except TavernKitError as error:
+            raise _impossible(error) from error
+    try:
+        return await asyncio.get_running_loop().run_in_executor(
+            _building, lambda: prompt_of(record_of(build_prompt(inputs)))
+        )
+    except TavernKitError as error:
+        raise _impossible(error) from error
+
+
+def _seed(conversation: Conversation) -> int:
+    """Chance as it falls here and now: whoever looks twice sees the same."""
+    return conversation.id.int + conversation.last_seq
+
+
+async def speaker_at_hand(
+    session: AsyncSession,
+    conversation: Conversation,
+    access: SpaceAccess,
+    speaker_id: UUID | None,
+    kind: PreviewKind | None,
+) -> SpaceMembership:
+    """The member who was asked for, or the one who fits best: oneself, who spoke last, or who would speak next."""
+    last: Message | None = None
+    if kind == "continue":
+        end = await end_of_path(session, conversation.id)
+        if end is None or end[0].role != "assistant":
+            raise Refused("conflict", "There is no reply at the end that could go on.")
+        last = end[0]
+    members = {member.id: member for member in await active_members(session, conversation.space_id)}
+    if speaker_id is not None:
+        if speaker_id not in members:
+            raise Refused("invalid", "That member is not in this space.")
+        return members[speaker_id]
+    if kind == "impersonate":
+        if access.member is None:
+            raise Refused("invalid", "You are not in this space. Say who is spoken for.")
+        return access.member
+    next_id = await _next(session, conversation, access) if last is None else last.membership_id
+    if next_id in members and (kind is None or members[next_id].kind == "character"):
+        return members[next_id]
+    characters = [member for member in members.values() if member.kind == "character"]
+    if not characters:
+        raise Refused("conflict", "There is no character who could speak. Add one to the space.")
+    return next((member for member in characters if member.participation == "active"), characters[0])
+
+
+async def _next(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> UUID | None:
+    """Who is about to speak, or who would be chosen to."""
+    run = await active_run(session, conversation.id)
+    if run is not None:
+        return run.speaker_membership_id
+    end = await end_of_path(session, conversation.id)
+    said = None if end is None or end[0].role != "user" else end[0].content
+    rules = effective(access.space).settings.space
+    chosen = await choose_speakers(session, conversation, rules, seed=_seed(conversation), said=said)
+    return chosen[0].member_id if chosen else None
+
+
+def _impossible(error: TavernKitError) -> Refused:
+    return Refused("conflict", str(error))

@@ -1,1 +1,0 @@
-"""The groups of settings, one to a module."""
