@@ -14,7 +14,7 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.base.text.sanitising import without_overrides
 from tavernkit.playground.edge.presenting.artifact_measures import Bounds, numbers_in, share_of
-from tavernkit.playground.edge.views.artifacts import ArtifactFieldView, ContentView, Mark, ValueView
+from tavernkit.playground.edge.views.artifacts import ContentView, Mark, ValueView
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject, Value
 
@@ -52,18 +52,18 @@ def on_one_line(text: str, limit: int) -> str:
 def short_words(value: Json, limit: int = LONGEST_CHIP) -> str:
     """Any JSON value in a few words."""
     match value:
-        case None:
-            return "nothing"
         case bool():
             return "Yes" if value else "No"
         case str():
             return on_one_line(value, limit) or "nothing"
         case int() | float():
             return _number(value)
-        case list():
-            return _counted(len(value), "thing") if value else "nothing"
+        case list() if value:
+            return _counted(len(value), "thing")
+        case dict() if value:
+            return _counted(len(value), "field")
         case _:
-            return _counted(len(value), "field") if value else "nothing"
+            return "nothing"
 
 
 def content_view(
@@ -115,14 +115,14 @@ class _ContentBuilder:
     def _object(self, value: dict[str, Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
         if depth >= self._limits.depth or self._room <= 0:
             return ValueView(kind="cut", text=short_words(value), mark=mark or self._mark_around(path))
-        fields: list[ArtifactFieldView] = []
+        fields: list[tuple[str, ValueView]] = []
         numbers = numbers_in(value)
         for key, item in value.items():
             if len(fields) >= self._limits.entries or self._room <= 0:
                 break
             inner = bounds.of_key(key)
             drawn = self.value(item, (*path, key), inner, depth=depth + 1, share=share_of(key, numbers, inner))
-            fields.append(ArtifactFieldView(name=in_words(key), value=drawn))
+            fields.append((in_words(key), drawn))
         return ValueView(kind="object", fields=tuple(fields), more=len(value) - len(fields), mark=mark)
 
     def _list(self, value: list[Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:

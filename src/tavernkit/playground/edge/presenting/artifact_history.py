@@ -5,21 +5,21 @@ from __future__ import annotations
 from uuid import UUID
 
 from tavernkit.artifacts import Artifact, is_on_page, redacted
+from tavernkit.artifacts.redaction import Redaction
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
 from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, marks_of
-from tavernkit.playground.edge.presenting.artifacts import history_address
 from tavernkit.playground.edge.presenting.messages import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import ArtifactVersionView, HistoryView
+from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, ContentView
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
-from tavernkit.values import JsonObject
+from tavernkit.values import JsonObject, Value
 
 VERSIONS_PER_PAGE = 20
 
@@ -29,6 +29,36 @@ ARCHIVED = {
     "ttl": "Archived: its time was over",
     "reset": "Archived by a reset",
 }
+
+
+class KeptVersionView(Value, frozen=True, kw_only=True):
+    """A version in the history. What people must not see has a trace instead of a content.
+
+    `archived` says why it was put away, if it was. `is_current`: it is what counts where the story is now.
+    """
+
+    kept: KeptVersion
+    by: str
+    is_current: bool
+    archived: str
+    may_restore: bool
+    content: ContentView | None
+    change: ArtifactChangeView | None
+    trace: Redaction | None
+
+
+class HistoryView(Value, frozen=True, kw_only=True):
+    """A page of everything that an artifact has been. `head_version` is what a restore is based on."""
+
+    conversation: Conversation
+    tag: str
+    is_hidden: bool
+    head_version: int | None
+    may_change: bool
+    versions: tuple[KeptVersionView, ...]
+    is_first: bool
+    has_more: bool
+    problem: str
 
 
 async def history_view(
@@ -43,31 +73,25 @@ async def history_view(
         current = await current_version(session, conversation_id, tag)
         schema = (await schemas_by_tag(session, conversation_id)).get(tag)
     may_change = permissions_of(conversation, access).can_take_part
-    address = history_address(conversation_id, tag)
     shown = kept[:VERSIONS_PER_PAGE]
     before_each = [*kept[1:], None]
     return HistoryView(
-        conversation_id=str(conversation_id),
-        title=shown_name(conversation.title),
-        space_name=shown_name(access.space.name),
+        conversation=conversation,
         tag=tag,
-        name=in_words(tag),
-        address=address,
         is_hidden=not is_on_page(artifact.visibility),
         head_version=head.latest_version,
         may_change=may_change,
         versions=tuple(
-            _version(conversation_id, artifact, one, previous, schema, current=current, may_change=may_change)
+            _version(artifact, one, previous, schema, current=current, may_change=may_change)
             for one, previous in zip(shown, before_each, strict=False)
         ),
         is_first=before is None,
-        next=f"{address}?before={shown[-1].version.version}" if len(kept) > len(shown) else "",
+        has_more=len(kept) > len(shown),
         problem=problem,
     )
 
 
 def _version(
-    conversation_id: UUID,
     artifact: Artifact,
     kept: KeptVersion,
     previous: KeptVersion | None,
@@ -75,21 +99,15 @@ def _version(
     *,
     current: int | None,
     may_change: bool,
-) -> ArtifactVersionView:
+) -> KeptVersionView:
     version = kept.version
     is_shown = is_on_page(artifact.visibility)
     before = None if previous is None else previous.version
     change = compared(before, version) if is_shown else None
-    trace = None if is_shown else redacted(version.content)
-    at = "" if version.turn_id is None else f"/conversations/{conversation_id}#message_{version.turn_id}"
-    return ArtifactVersionView(
-        number=version.version,
-        turn=version.turn,
-        created_at=version.created_at,
+    return KeptVersionView(
+        kept=kept,
         by=_by(kept),
-        message_address=at if kept.is_on_path else "",
         is_current=version.version == current,
-        is_on_path=kept.is_on_path,
         archived="" if kept.reason is None else ARCHIVED.get(kept.reason, "Archived"),
         may_restore=may_change and version.version != current and version.content_type == artifact.content_type,
         content=(
@@ -98,8 +116,7 @@ def _version(
             else None
         ),
         change=change_view(change, before) if is_shown else None,
-        hash="" if trace is None else trace["hash"],
-        length=0 if trace is None else trace["length"],
+        trace=None if is_shown else redacted(version.content),
     )
 
 

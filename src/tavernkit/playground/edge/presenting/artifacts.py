@@ -37,13 +37,11 @@ from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, 
 from tavernkit.playground.edge.views.artifacts import (
     CardView,
     ChatArtifactView,
-    FailedCardView,
     FailureView,
-    FeedItemView,
     FeedView,
-    LinkView,
     OverlayView,
     StateView,
+    VersionView,
 )
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
@@ -73,22 +71,17 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
     }
     shown = project_all(map(_quick_to_project, by_tag.values()))
     in_panels = [one for projections in shown.values() for one in projections if one.surface.place == "panel"]
+    without_version = [head.tag for head in heads if head.tag in failures and head.tag not in artifacts]
     feeds = {surface: projections for surface, projections in shown.items() if surface.startswith("feed:")}
     return StateView(
         panel=panel_view(*found, "state"),
         cards=tuple(
-            _card(conversation_id, projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
+            _card(projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
             for projection in in_panels[:MOST_CARDS]
         ),
-        rest=tuple(_link(conversation_id, projection.artifact) for projection in in_panels[MOST_CARDS:]),
-        feeds=tuple(
-            _feed(conversation_id, surface, projections, schemas, failures) for surface, projections in feeds.items()
-        ),
-        failed=tuple(
-            FailedCardView(tag=head.tag, name=in_words(head.tag), failure=failures[head.tag])
-            for head in heads
-            if head.tag in failures and head.tag not in artifacts
-        )[:MOST_CARDS],
+        rest=tuple(projection.artifact.key.tag for projection in in_panels[MOST_CARDS:]),
+        feeds=tuple(_feed(surface, projections, schemas, failures) for surface, projections in feeds.items()),
+        failed={tag: failures[tag] for tag in without_version[:MOST_CARDS]},
         is_awaited=bool(heads),
         may_run=any(head.tag in failures and failures[head.tag].may_run for head in heads),
     )
@@ -145,10 +138,6 @@ def chat_limit(artifact: Artifact, *, with_before: bool = False) -> int | None:
     return 2 if with_before and presentation.mode == "diff" else 1
 
 
-def history_address(conversation_id: UUID | str, tag: str) -> str:
-    return f"/conversations/{conversation_id}/artifacts/{tag}"
-
-
 async def _views_at(
     session: AsyncSession, conversation_id: UUID, heads: Iterable[ArtifactHead]
 ) -> dict[str, ArtifactView]:
@@ -187,7 +176,6 @@ def _quick_to_project(view: ArtifactView) -> ArtifactView:
 
 
 def _card(
-    conversation_id: UUID,
     projection: Projection,
     view: ArtifactView,
     turn: int,
@@ -200,56 +188,38 @@ def _card(
     tag = view.artifact.key.tag
     return CardView(
         tag=tag,
-        name=in_words(tag),
-        address=history_address(conversation_id, tag),
-        version=current.version,
-        turn=current.turn,
-        created_at=current.created_at,
+        version=current,
         is_fresh=current.turn == turn,
         content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change), schemas.get(tag)),
         change=change_view(change, previous),
         opens_change=projection.mode == "diff",
-        earlier=tuple(_item(view.artifact, version, schemas) for version in earlier),
+        earlier=tuple(_in_feed(view.artifact, version, schemas) for version in earlier),
         failure=failures.get(tag),
     )
 
 
 def _feed(
-    conversation_id: UUID,
     surface: str,
     projections: tuple[Projection, ...],
     schemas: Mapping[str, JsonObject],
     failures: Mapping[str, FailureView],
 ) -> FeedView:
     """One timeline for all that share the surface, the newest first."""
-    shares = len(projections) > 1
     items = [(projection.artifact, item.version) for projection in projections for item in projection.items]
     newest = sorted(items, key=lambda entry: (entry[1].created_at, entry[1].version), reverse=True)[:MOST_ITEMS]
-    id = surface.partition(":")[2]
+    tags = tuple(projection.artifact.key.tag for projection in projections)
     return FeedView(
-        id=id,
-        name=in_words(id),
-        items=tuple(_item(artifact, version, schemas, is_named=shares) for artifact, version in newest),
-        histories=tuple(_link(conversation_id, projection.artifact) for projection in projections),
-        failures=tuple(
-            failures[projection.artifact.key.tag]
-            for projection in projections
-            if projection.artifact.key.tag in failures
-        ),
+        id=surface.partition(":")[2],
+        items=tuple(_in_feed(artifact, version, schemas) for artifact, version in newest),
+        tags=tags,
+        failures=tuple(failures[tag] for tag in tags if tag in failures),
     )
 
 
-def _item(
-    artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject], *, is_named: bool = False
-) -> FeedItemView:
+def _in_feed(artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject]) -> VersionView:
     tag = artifact.key.tag
-    return FeedItemView(
-        id=f"{tag}_{version.version}",
-        name=in_words(tag) if is_named else "",
-        turn=version.turn,
-        created_at=version.created_at,
-        content=content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag)),
-    )
+    content = content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag))
+    return VersionView(tag=tag, version=version, content=content)
 
 
 def _overlay(
@@ -259,10 +229,9 @@ def _overlay(
     version = item.version
     tag = projection.artifact.key.tag
     return OverlayView(
-        conversation_id=str(conversation_id),
+        conversation_id=conversation_id,
         tag=tag,
-        name=in_words(tag),
-        version=version.version,
+        version=version,
         gist=_gist(version),
         content=content_view(version.content, version.content_type, IN_OVERLAY, schema=schemas.get(tag)),
         change=None if item.change is None else change_view(item.change, view.previous),
@@ -283,16 +252,10 @@ def _in_chat(
     projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None, schema: JsonObject | None
 ) -> ChatArtifactView:
     version = item.version
-    tag = projection.artifact.key.tag
     return ChatArtifactView(
         form=projection.chat_form or "block",
-        id=f"{tag}_{version.version}",
-        name=in_words(tag),
+        tag=projection.artifact.key.tag,
+        version=version,
         content=content_view(version.content, version.content_type, IN_CHAT, schema=schema),
         change=None if item.change is None else change_view(item.change, previous),
     )
-
-
-def _link(conversation_id: UUID, artifact: Artifact) -> LinkView:
-    tag = artifact.key.tag
-    return LinkView(name=in_words(tag), address=history_address(conversation_id, tag))

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.edge.web.forms import as_lines, one_newline, whole_number
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
@@ -89,7 +89,7 @@ class EntryForm(BaseModel):
 
 def entry_form(data: JsonObject) -> EntryForm:
     """An entry as the boxes show it."""
-    entry = LooseObject(presentable(dict(data)), ReportBuilder())
+    entry = LooseObject({storable(key): presentable(value) for key, value in data.items()}, ReportBuilder())
     return EntryForm(
         comment=entry.text("comment"),
         keys="\n".join(entry.texts("key")),

@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, cursor
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.presenting.lorebook_entry_form import (
     LABELS,
     LOGICS,
@@ -166,7 +166,7 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     keys = [key for key in form.keys.split("\n") if key]
     return EntryRow(
         id=row.id,
-        name=shown_name(presentable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
+        name=shown_name(storable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
         keys=tuple(map(shown_name, keys[:KEYS_SHOWN])),
         further_keys=max(0, len(keys) - KEYS_SHOWN),
         enabled=row.enabled,
@@ -213,12 +213,12 @@ def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> Lore
                 name=_named(one.name),
                 place=one.position,
                 tokens=one.tokens,
-                why=presentable(one.why),
+                why=storable(one.why),
             )
             for one in test.fired
         ),
         silent=tuple(
-            SilentView(address=addresses[one.id], name=_named(one.name), why=presentable(one.why))
+            SilentView(address=addresses[one.id], name=_named(one.name), why=storable(one.why))
             for one in silent[:SILENT_SHOWN]
         ),
         further_silent=max(0, len(silent) - SILENT_SHOWN),
@@ -229,7 +229,7 @@ def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> Lore
 
 
 def _named(name: str) -> str:
-    return shown_name(presentable(name) or NAMELESS)
+    return shown_name(storable(name) or NAMELESS)
 
 
 def _place(form: EntryForm) -> str:

@@ -24,6 +24,11 @@ KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thr
 """What a conversation is called that is not the first of its tree."""
 
 
+def trail_title(space: str, conversation: str) -> str:
+    """A conversation behind its space, which is only named where it is called something else."""
+    return shown_name(conversation) if space == conversation else f"{shown_name(space)} › {shown_name(conversation)}"
+
+
 async def trail_of(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> TrailView:
     """The way to a conversation for somebody who may read it; the root is only named where it is another one."""
     space = access.space

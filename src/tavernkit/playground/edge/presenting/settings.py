@@ -15,13 +15,13 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
+from tavernkit.playground.edge.presenting.settings_values import SettingSchema, control_text, schema_of
 from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import Layer, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
 from tavernkit.values import Json, JsonObject, Value
@@ -30,36 +30,42 @@ from tavernkit.values import Json, JsonObject, Value
 class SettingFieldView(Value, frozen=True, kw_only=True):
     """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.
 
-    `own` is the layer's own value as JSON, `null` for none. `condition` says, as JSON, when it matters.
+    `own` is the layer's own value as JSON, `null` for none.
     """
 
-    path: str
-    label: str
-    about: str
-    control: Control
+    setting: Setting
+    schema: SettingSchema
     value: str
     own: str
     placeholder: str
     source: Source
-    is_own: bool
-    is_nullable: bool
-    is_whole: bool
-    is_quick: bool
     is_shown: bool
-    condition: str
-    least: str
-    most: str
-    step: str
-    rows: int
     choices: tuple[ChoiceView, ...]
 
     @property
-    def group(self) -> str:
-        return self.path.partition(".")[0]
+    def id(self) -> str:
+        return f"setting_{self.setting.path.replace('.', '_')}"
 
     @property
-    def id(self) -> str:
-        return f"setting_{self.path.replace('.', '_')}"
+    def condition(self) -> str:
+        """When it matters, as JSON."""
+        condition = self.setting.leaf.visible_when
+        return "" if condition is None else json.dumps(condition.to_json())
+
+    @property
+    def least(self) -> str:
+        return control_text(self.schema.look.range.min)
+
+    @property
+    def most(self) -> str:
+        return control_text(self.schema.look.range.max)
+
+    @property
+    def step(self) -> str:
+        """Any whole number can be typed where the step is only a convenience; of others, every one."""
+        if self.setting.leaf.control == "slider":
+            return control_text(self.schema.look.range.step) or "any"
+        return "1" if self.schema.is_whole else "any"
 
 
 class GroupView(Value, frozen=True, kw_only=True):
@@ -71,20 +77,12 @@ class GroupView(Value, frozen=True, kw_only=True):
     fields: tuple[SettingFieldView, ...]
 
 
-class LayerView(Value, frozen=True, kw_only=True):
-    """A place where settings can be made."""
-
-    label: str
-    address: str
-    is_current: bool
-
-
 class SettingsView(Value, frozen=True, kw_only=True):
     """The settings of one layer. `resource` is their address in the API, `context` what conditions are about (JSON)."""
 
     panel: PanelView
     layer: Layer
-    layers: tuple[LayerView, ...]
+    layers: tuple[ChoiceView, ...]
     member_id: str
     members: tuple[ChoiceView, ...]
     version: int
@@ -113,8 +111,8 @@ class _SettingsPlace(Value, frozen=True, kw_only=True):
     typed: Mapping[str, str]
 
     def own_value(self, setting: Setting) -> Json:
-        group: JsonObject = self.own.get(setting.group, {})
-        return group.get(setting.name)
+        group = self.own.get(setting.group)
+        return group.get(setting.name) if isinstance(group, Mapping) else None
 
     def inherited(self, setting: Setting) -> Json:
         return setting.write(setting.default) if self.below is None else _value_in(self.below, setting)
@@ -143,9 +141,8 @@ async def settings_view(
         "provider_kind": _provider_kind(place),
         "is_group": sum(one.kind == "character" for one in members) > 1,
     }
-    fields = {
-        path: _field(setting, place, context) for path, setting in SETTINGS.items() if layer in setting.leaf.layers
-    }
+    fields = [_field(setting, place, context) for setting in SETTINGS.values() if layer in setting.leaf.layers]
+    others = [field for field in fields if not field.setting.leaf.quick]
     return SettingsView(
         panel=panel_view(conversation, access, "settings", problem),
         layer=layer,
@@ -158,11 +155,11 @@ async def settings_view(
         version=row.settings_version,
         resource=f"/api/v1/{RESOURCES[layer]}/{row.id}/settings",
         context=json.dumps(context),
-        quick=tuple(field for field in fields.values() if field.is_quick),
+        quick=tuple(field for field in fields if field.setting.leaf.quick),
         groups=tuple(
             GroupView(key=name, label=group.look.label, about=(group.__doc__ or "").strip(), fields=rest)
             for name, group in GROUPS.items()
-            if (rest := tuple(one for one in fields.values() if one.group == name and not one.is_quick))
+            if (rest := tuple(one for one in others if one.setting.group == name))
         ),
         may_change=_may_change(access, conversation, layer, member),
     )
@@ -202,12 +199,10 @@ async def _place(
     )
 
 
-def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[LayerView, ...]:
+def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[ChoiceView, ...]:
     return tuple(
-        LayerView(
-            label=label,
-            address=f"/conversations/{conversation.id}/panel/settings?layer={key}",
-            is_current=key == layer,
+        ChoiceView(
+            value=f"/conversations/{conversation.id}/panel/settings?layer={key}", label=label, is_chosen=key == layer
         )
         for key, label in LAYER_LABELS.items()
         if key != "member" or members
@@ -224,31 +219,18 @@ def _may_change(access: SpaceAccess, conversation: Conversation, layer: Layer, m
 
 
 def _field(setting: Setting, place: _SettingsPlace, context: Mapping[str, Json]) -> SettingFieldView:
-    leaf, schema = setting.leaf, schema_of(setting)
+    schema = schema_of(setting)
     own, inherited = place.own_value(setting), place.inherited(setting)
-    nullable = is_nullable(setting)
-    value = own if own is not None or nullable else _value_in(place.counted, setting)
+    value = own if own is not None or schema.is_nullable else _value_in(place.counted, setting)
     text = place.typed.get(setting.path, control_text(value))
-    span: JsonObject = schema["x-ui"].get("range", {})
     return SettingFieldView(
-        path=setting.path,
-        label=leaf.label,
-        about=schema.get("description", ""),
-        control=leaf.control,
+        setting=setting,
+        schema=schema,
         value=text,
         own=json.dumps(own),
-        placeholder=control_text(inherited) or UNSET if nullable else "",
+        placeholder=control_text(inherited) or UNSET if schema.is_nullable else "",
         source=place.counted.sources[setting.path],
-        is_own=own is not None,
-        is_nullable=nullable,
-        is_whole=is_whole(setting),
-        is_quick=leaf.quick,
-        is_shown=own is not None or _matters(leaf.visible_when, place.counted, context),
-        condition="" if leaf.visible_when is None else json.dumps(leaf.visible_when.to_json()),
-        least=_number(span.get("min")),
-        most=_number(span.get("max")),
-        step=_step(setting, span.get("step")),
-        rows=leaf.rows or 2,
+        is_shown=own is not None or _matters(setting.leaf.visible_when, place.counted, context),
         choices=_choices(setting, place, text, inherited),
     )
 
@@ -309,14 +291,3 @@ def _matters(condition: VisibleWhen | None, counted: Effective, context: Mapping
 def _value_in(counted: Effective, setting: Setting) -> Json:
     group: Any = getattr(counted.settings, setting.group)
     return setting.write(getattr(group, setting.name))
-
-
-def _number(value: Json) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _step(setting: Setting, step: Json) -> str:
-    """Any whole number can be typed where the step is only a convenience; of others, every one."""
-    if setting.leaf.control == "slider":
-        return _number(step) or "any"
-    return "1" if is_whole(setting) else "any"

@@ -145,29 +145,6 @@ class LorePanelView(Value, frozen=True, kw_only=True):
     places: tuple[ChoiceView, ...]
 
 
-class PanelRunView(Value, frozen=True, kw_only=True):
-    """A run in the list; `failed_steps` says of each step around its reply that has failed why."""
-
-    id: str
-    kind: str
-    status: str
-    state: str
-    speaker: str
-    tokens: str
-    cost: str
-    seconds: str
-    created_at: datetime
-    error: str
-    failed_steps: tuple[str, ...] = ()
-
-
-class RunsView(Value, frozen=True, kw_only=True):
-    """The newest runs of a conversation."""
-
-    panel: PanelView
-    runs: tuple[PanelRunView, ...]
-
-
 class SpaceStoryView(Value, frozen=True, kw_only=True):
     """A conversation in the list of its space."""
 
