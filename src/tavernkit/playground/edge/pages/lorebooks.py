@@ -237,7 +237,7 @@ async def _book_page(
         refused,
         view=view,
         trial=trial or LoreTestView(text=""),
-        given=given or {"name": view.name, "description": view.description},
+        given=given or {"name": view.book.name, "description": view.book.description},
         problem=refused.sentence if refused else "",
     )
 

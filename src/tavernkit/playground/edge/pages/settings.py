@@ -89,7 +89,7 @@ async def _save(
     fields: dict[str, str],
     shown: list[str],
 ) -> None:
-    ids = {"space": view.panel.space_id, "member": view.member_id, "conversation": conversation_id}
+    ids = {"space": view.panel.space.id, "member": view.member_id, "conversation": conversation_id}
     id = UUID(str(ids[view.layer]))
     read, change = _SERVICES[view.layer]
     seen = await read(runtime, viewer, id)

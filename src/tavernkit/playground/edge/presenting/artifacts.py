@@ -32,15 +32,12 @@ from tavernkit.playground.edge.presenting.artifact_cards import (
     short_words,
 )
 from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, is_comparable, marks_of
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
 from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, schemas_by_tag
 from tavernkit.playground.edge.views.artifacts import (
-    CardView,
     ChatArtifactView,
     FailureView,
-    FeedView,
     OverlayView,
-    StateView,
     VersionView,
 )
 from tavernkit.playground.story.artifacts.documents import in_words
@@ -48,11 +45,44 @@ from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
 from tavernkit.playground.story.artifacts.rows import artifact_of
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
-from tavernkit.values import JsonObject
+from tavernkit.values import JsonObject, Value
 
 MOST_CARDS = 40
 MOST_ITEMS = 50
 LONGEST_GIST = 120
+
+
+class CardView(VersionView, frozen=True, kw_only=True):
+    """An artifact in a panel. `is_fresh`: the last turn has changed it. `opens_change`: it wants to be seen as what has
+    changed. `earlier` are the versions before it, newest first, where it wants to be a timeline."""
+
+    is_fresh: bool
+    opens_change: bool
+    earlier: tuple[VersionView, ...]
+    failure: FailureView | None
+
+
+class FeedView(Value, frozen=True, kw_only=True):
+    """A timeline, newest first, of one artifact or of several that share it."""
+
+    id: str
+    items: tuple[VersionView, ...]
+    tags: tuple[str, ...]
+    failures: tuple[FailureView, ...]
+
+
+class StateView(Value, frozen=True, kw_only=True):
+    """The tab with everything that stands in panels and feeds. `rest` are the tags of those that there is no room for;
+    `is_awaited`: something is going to be kept here, and nothing is yet. `failed` are those whose steps have made
+    nothing, by tag; `may_run`: what has failed can be run again."""
+
+    panel: PanelView
+    cards: tuple[CardView, ...]
+    rest: tuple[str, ...]
+    feeds: tuple[FeedView, ...]
+    failed: Mapping[str, FailureView]
+    is_awaited: bool
+    may_run: bool
 
 
 async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:

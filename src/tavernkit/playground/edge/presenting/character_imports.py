@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -11,15 +12,44 @@ from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, fi
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.characters import tile_view
-from tavernkit.playground.edge.views.characters import FileState, FileView, ImportView
 from tavernkit.playground.story.characters.import_job import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import CharacterLine, lines_of
+from tavernkit.values import Value
+
+FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
 
 AT_ONCE = 200
 """So many files are reported in one answer to a page that is open."""
 
 ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
+
+
+class FileView(Value, frozen=True, kw_only=True):
+    """A file that is being imported; the sentence says what became of it.
+
+    `namesake` is the name of the character that the file could become a version of instead.
+    """
+
+    job_id: UUID
+    position: int
+    name: str
+    state: FileState
+    sentence: str
+    notes: tuple[str, ...] = ()
+    character: CharacterLine | None = None
+    namesake: str = ""
+
+
+class ImportView(Value, frozen=True, kw_only=True):
+    """An import: `next` is the first file whose end is not shown yet; `is_over` when there is nothing to wait for."""
+
+    job: Job
+    sentence: str
+    is_over: bool
+    next: int
+    files: tuple[FileView, ...]
+    failed: int
+    only_failed: bool
 
 
 async def import_view(
@@ -45,12 +75,9 @@ async def import_view(
     seen = _next(views, after or 0)
     settled = views if after is None else [view for view in views if view.state != "waiting"]
     return ImportView(
-        id=str(job.id),
-        done=job.done,
-        total=job.total,
+        job=job,
         sentence=_sentence(job),
         is_over=is_over and (after is None or len(files) < AT_ONCE),
-        is_stopping=not is_over and job.cancel_requested_at is not None,
         next=seen,
         files=tuple(view for view in settled if not only_failed or view.state in ("failed", "left")),
         failed=sum(view.state in ("failed", "left") for view in views),
@@ -71,20 +98,22 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
         is_read = job.status == "running" and file.position == job.done
         state: FileState = "left" if is_over else "reading" if is_read else "waiting"
         sentence = {"left": "Not imported.", "reading": "Being read."}.get(state, "Waiting.")
-        return FileView(position=file.position, name=shown_name(file.name), state=state, sentence=sentence)
+        return FileView(
+            job_id=job.id, position=file.position, name=shown_name(file.name), state=state, sentence=sentence
+        )
     made = file.outcome["character_id"]
     line = lines.get(UUID(made)) if made else None
     # An import of an earlier release names none.
     named = file.outcome.get("namesake_id")
     namesake = lines.get(UUID(named)) if named and line is not None else None
     return FileView(
+        job_id=job.id,
         position=file.position,
         name=shown_name(file.name),
         state=ENDS.get(file.outcome["outcome"], "failed"),
         sentence=file.outcome["sentence"],
         notes=tuple(file.outcome["notes"]),
-        character=None if line is None else tile_view(line),
-        job_id=str(job.id),
+        character=line,
         namesake="" if namesake is None else shown_name(namesake.name),
     )
 

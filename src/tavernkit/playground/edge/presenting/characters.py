@@ -7,33 +7,21 @@ from typing import get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
+from markupsafe import Markup
+
 from tavernkit import Character as LibraryCharacter
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.database.models import Character, CharacterVersion, Job
 from tavernkit.playground.base.jobs.queries import jobs_of
-from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.views.characters import (
-    CardBookView,
-    CardFieldView,
-    CharacterPageView,
-    CharacterVersionView,
-    DeletionView,
-    EditView,
-    GalleryView,
-    GreetingView,
-    RunningImport,
-    TagView,
-    TileView,
-    VersionPageView,
-    VersionsView,
-)
-from tavernkit.playground.story.characters.cards import changes_between, stored_card
+from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.story.characters.cards import Change, changes_between, stored_card
 from tavernkit.playground.story.characters.editing import CardForm, form_of
 from tavernkit.playground.story.characters.folding import fold
 from tavernkit.playground.story.characters.import_job import IMPORT_KIND
@@ -58,7 +46,6 @@ from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.
 TILES = 48
-TILE_TAGS = 3
 MOST_TAGS = 24
 RECENT_JOBS = 20
 RECENT_VERSIONS = 5
@@ -104,6 +91,87 @@ class GalleryQuery(Value, frozen=True, kw_only=True):
         return f"/characters?{named}" if named else "/characters"
 
 
+class GalleryView(Value, frozen=True, kw_only=True):
+    """A page of the gallery. `after` is the last character of the page before, `more` the address of the next one, and
+    the value of a tag the address that chooses it, or lets go of it where it is chosen."""
+
+    query: GalleryQuery
+    tiles: Sequence[CharacterLine]
+    tags: tuple[ChoiceView, ...]
+    after: UUID | None
+    more: str | None
+    running: tuple[Job, ...]
+    problem: str = ""
+
+
+class CardBookView(Value, frozen=True, kw_only=True):
+    """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
+
+    name: str
+    description: str
+    count: int
+    enabled: int
+    entries: tuple[tuple[str, str], ...]
+
+
+class CharacterPageView(Value, frozen=True, kw_only=True):
+    """A character's page. Fields have a title and their text, rendered unless it is made for models; a greeting has a
+    number that counts from 0, and None where only groups begin like this."""
+
+    row: Character
+    nickname: str
+    creator: str
+    card_version: str
+    can_change: bool
+    fields: tuple[tuple[str, Markup], ...]
+    greetings: tuple[tuple[str, Markup, int | None], ...]
+    technical: tuple[tuple[str, str], ...]
+    book: CardBookView | None
+    versions: tuple[tuple[VersionLine, str], ...]
+
+
+class EditView(Value, frozen=True, kw_only=True):
+    """The form of a card. `form` is what its boxes hold, `now` what the card says where it says something else.
+
+    `is_kept`: the boxes hold what somebody typed, which could not be saved.
+    """
+
+    row: Character
+    version: int
+    form: CardForm
+    now: Mapping[str, str]
+    problem: str
+    is_kept: bool
+
+
+class VersionsView(Value, frozen=True, kw_only=True):
+    """The earlier cards of a character, each with what ended it; `more` is the address of those before."""
+
+    row: Character
+    versions: tuple[tuple[VersionLine, str], ...]
+    more: str | None
+
+
+class VersionPageView(Value, frozen=True, kw_only=True):
+    """An earlier card, and how it differs from the newest one."""
+
+    row: Character
+    version: CharacterVersion
+    changes: tuple[Change, ...]
+    can_change: bool
+    problem: str
+
+
+class DeletionView(Value, frozen=True, kw_only=True):
+    """What deleting a character would take along, and what would stay."""
+
+    row: Character
+    spaces: tuple[str, ...]
+    other_spaces: int
+    has_spoken: bool
+    files: int
+
+
 async def gallery_view(
     runtime: Runtime, viewer: Viewer, query: GalleryQuery, *, after: str | None = None, tiles_alone: bool = False
 ) -> GalleryView:
@@ -123,34 +191,13 @@ async def gallery_view(
         tags = [] if tiles_alone else await used_tags(session, viewer, scope=query.scope, limit=MOST_TAGS)
         jobs = [] if tiles_alone else await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
     shown = lines[:TILES]
-    more = query.address(cursor(_key(shown[-1], query.sort), str(shown[-1].id))) if len(lines) > TILES else None
     return GalleryView(
-        tiles=tuple(tile_view(line) for line in shown),
-        scope=query.scope,
-        sort=query.sort,
-        search=query.search,
-        tag=query.tag,
+        query=query,
+        tiles=shown,
         tags=_tag_views(query, tags),
-        after=None if place is None else str(place[1]),
-        more=more,
-        last=str(shown[-1].id) if more else None,
-        start=query.address(),
-        running=tuple(
-            RunningImport(id=str(job.id), done=job.done, total=job.total)
-            for job in jobs
-            if job.kind == IMPORT_KIND and job.status in ("queued", "running")
-        ),
-    )
-
-
-def tile_view(line: CharacterLine) -> TileView:
-    """A character in a list."""
-    return TileView(
-        id=str(line.id),
-        name=shown_name(line.name),
-        initials=initials(line.name),
-        thumbnail=line.thumbnail_sha256,
-        tags=tuple(map(shown_name, line.tags[:TILE_TAGS])),
+        after=None if place is None else place[1],
+        more=query.address(cursor(_key(shown[-1], query.sort), str(shown[-1].id))) if len(lines) > TILES else None,
+        running=tuple(job for job in jobs if job.kind == IMPORT_KIND and job.status in ("queued", "running")),
     )
 
 
@@ -163,30 +210,18 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
     card = stored_card(row).character
     texts = form_of(row.data).texts
     return CharacterPageView(
-        id=str(row.id),
-        name=shown_name(row.name),
+        row=row,
         nickname=_shown(row.nickname or ""),
-        initials=initials(row.name),
-        picture=row.avatar_sha256,
-        tags=tuple(row.tags),
         creator=_shown(texts["creator"]),
         card_version=_shown(texts["character_version"]),
-        spec_version=row.spec_version,
-        version=row.version,
-        updated_at=row.updated_at,
-        is_shared=row.owner_id is None,
         can_change=may_change(row, viewer),
         fields=tuple(
-            CardFieldView(title=title, html=render_markdown(texts[field], pictures))
-            for field, title in FIELDS
-            if texts[field].strip()
+            (title, render_markdown(texts[field], pictures)) for field, title in FIELDS if texts[field].strip()
         ),
         greetings=_greetings(card, pictures),
-        technical=tuple(
-            CardFieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
-        ),
+        technical=tuple((title, texts[field]) for field, title in TECHNICAL if texts[field].strip()),
         book=None if card.character_book is None else _book_view(card.character_book),
-        versions=tuple(map(_version_view, versions)),
+        versions=_with_ends(versions),
     )
 
 
@@ -198,19 +233,13 @@ def edit_view(
     problem: str = "",
 ) -> EditView:
     """The form of a card, with what it says or with what somebody has typed."""
-    shown = form_of(row.data) if form is None else form
     return EditView(
-        id=str(row.id),
-        name=shown_name(row.name),
+        row=row,
         version=row.version,
-        typed=shown.texts,
-        greetings=shown.greetings["alternate_greetings"],
-        group_greetings=shown.greetings["group_only_greetings"],
-        now=dict(now or {}),
+        form=form_of(row.data) if form is None else form,
+        now=now or {},
         problem=problem,
         is_kept=form is not None,
-        picture=row.thumbnail_sha256,
-        initials=initials(row.name),
     )
 
 
@@ -222,11 +251,7 @@ async def versions_view(runtime: Runtime, viewer: Viewer, character_id: UUID, *,
     shown = lines[:VERSIONS]
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
     return VersionsView(
-        id=str(row.id),
-        name=shown_name(row.name),
-        version=row.version,
-        versions=tuple(map(_version_view, shown)),
-        more=f"/characters/{row.id}/versions?{named}" if named else None,
+        row=row, versions=_with_ends(shown), more=f"/characters/{row.id}/versions?{named}" if named else None
     )
 
 
@@ -238,11 +263,8 @@ async def version_page_view(
         row = await find_character(session, character_id, viewer)
         version = existing(await find_version(session, row.id, number), "version")
     return VersionPageView(
-        id=str(row.id),
-        name=shown_name(row.name),
-        number=version.number,
-        version=row.version,
-        created_at=version.created_at,
+        row=row,
+        version=version,
         changes=changes_between(version.data, row.data),
         can_change=may_change(row, viewer),
         problem=problem,
@@ -257,23 +279,21 @@ async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) ->
         spaces = await spaces_with(session, row.id)
         own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
         return DeletionView(
-            id=str(row.id),
-            name=shown_name(row.name),
+            row=row,
             spaces=own,
             other_spaces=len(spaces) - len(own),
             has_spoken=await has_spoken(session, row.id),
-            versions=row.version - 1,
             files=len(await assets_of(session, row.id)),
         )
 
 
-def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[TagView, ...]:
+def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[ChoiceView, ...]:
     chosen = fold(query.tag)
     shown = [*tags] if not chosen or chosen in tags else [chosen, *tags]
     return tuple(
-        TagView(
-            name=shown_name(tag),
-            address=query.with_(tag="" if tag == chosen else tag).address(),
+        ChoiceView(
+            value=query.with_(tag="" if tag == chosen else tag).address(),
+            label=shown_name(tag),
             is_chosen=tag == chosen,
         )
         for tag in shown
@@ -290,23 +310,17 @@ def _key(line: CharacterLine, sort: Sort) -> str:
             return line.created_at.isoformat()
 
 
-def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[GreetingView, ...]:
+def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[tuple[str, Markup, int | None], ...]:
     """In the order in which a story counts them: it leaves blank ones out."""
     greetings = [text for text in map(storable, card.greetings) if text.strip()]
     for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
+    titles = [
+        "First message",
+        *(f"Another beginning, {place} of {len(greetings)}" for place in range(2, len(greetings) + 1)),
+    ]
     return (
-        *(
-            GreetingView(
-                title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(greetings)}",
-                html=render_markdown(text, pictures),
-                number=number,
-            )
-            for number, text in enumerate(greetings)
-        ),
-        *(
-            GreetingView(title="In groups only", html=render_markdown(text, pictures), number=None)
-            for text in for_groups
-        ),
+        *((titles[number], render_markdown(text, pictures), number) for number, text in enumerate(greetings)),
+        *(("In groups only", render_markdown(text, pictures), None) for text in for_groups),
     )
 
 
@@ -326,8 +340,9 @@ def _book_view(book: Book) -> CardBookView:
     )
 
 
-def _version_view(line: VersionLine) -> CharacterVersionView:
-    return CharacterVersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
+def _with_ends(lines: Sequence[VersionLine]) -> tuple[tuple[VersionLine, str], ...]:
+    """Each version with what came after it."""
+    return tuple((line, ENDED.get(line.reason, "")) for line in lines)
 
 
 def _shown(name: str) -> str:

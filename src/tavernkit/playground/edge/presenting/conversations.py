@@ -14,6 +14,7 @@ from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import overlay_views
+from tavernkit.playground.edge.presenting.home import model_name
 from tavernkit.playground.edge.presenting.messages import message_views, permissions_of
 from tavernkit.playground.edge.presenting.panel import trail_of
 from tavernkit.playground.edge.presenting.runs import copilot_steps, turns_view
@@ -53,7 +54,7 @@ async def conversation_view(
             older_before=older_before,
             run=await _run_view(runtime, session, run),
             last_event=conversation.last_event,
-            model_name=_model_name(model),
+            model_name=model_name(model),
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name="" if access.member is None else shown_name(access.member.cached_display_name),
@@ -113,12 +114,6 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
         can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
-
-
-def _model_name(provider: Provider | None) -> str:
-    if provider is None:
-        return ""
-    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)
 
 
 async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:

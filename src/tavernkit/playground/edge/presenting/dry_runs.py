@@ -19,7 +19,7 @@ from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.home_queries import recent_stories
+from tavernkit.playground.edge.presenting.home import recent_stories
 from tavernkit.playground.edge.presenting.panel import trail_title
 from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, conversation_for

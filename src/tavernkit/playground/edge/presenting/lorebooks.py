@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from anyio import to_thread
@@ -29,25 +29,14 @@ from tavernkit.values import Value
 
 BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
-SILENT_SHOWN = 200
-KEYS_SHOWN = 8
 TEST_CONTEXT = 8192
 NAMELESS = "Without a name"
-
-
-class LorebookRow(Value, frozen=True, kw_only=True):
-    """A book in the list."""
-
-    id: UUID
-    name: str
-    description: str
-    entries: int
 
 
 class LorebooksView(Value, frozen=True, kw_only=True):
     """The list of books. `next` is where the next page begins."""
 
-    books: tuple[LorebookRow, ...]
+    books: Sequence[Lorebook]
     is_first: bool
     next: str | None
 
@@ -55,12 +44,9 @@ class LorebooksView(Value, frozen=True, kw_only=True):
 class EntryRow(Value, frozen=True, kw_only=True):
     """An entry in the table."""
 
-    id: UUID
+    row: LorebookEntry
     name: str
     keys: tuple[str, ...]
-    further_keys: int
-    enabled: bool
-    constant: bool
     place: str
     order: str
     tokens: int
@@ -69,11 +55,7 @@ class EntryRow(Value, frozen=True, kw_only=True):
 class LorebookView(Value, frozen=True, kw_only=True):
     """A book with a page of its entries. `tokens` is known when all of them are on the page."""
 
-    id: UUID
-    name: str
-    description: str
-    version: int
-    count: int
+    book: Lorebook
     entries: tuple[EntryRow, ...]
     search: str
     is_first: bool
@@ -81,41 +63,12 @@ class LorebookView(Value, frozen=True, kw_only=True):
     tokens: int | None
 
 
-class FiredView(Value, frozen=True, kw_only=True):
-    """An entry that a text wakes up."""
-
-    address: str
-    name: str
-    place: str
-    tokens: int
-    why: str
-
-
-class SilentView(Value, frozen=True, kw_only=True):
-    """An entry that it does not."""
-
-    address: str
-    name: str
-    why: str
-
-
 class LoreTestView(Value, frozen=True, kw_only=True):
-    """A text that was tried out on a book."""
+    """A text that was tried out on a book, what came of it, and where its entries are."""
 
     text: str
-    fired: tuple[FiredView, ...] = ()
-    silent: tuple[SilentView, ...] = ()
-    further_silent: int = 0
-    tokens: int = 0
-    budget: int = 0
-    warnings: tuple[str, ...] = ()
-
-
-class DifferenceView(Value, frozen=True, kw_only=True):
-    """A field that somebody else has changed: what is there now."""
-
-    label: str
-    now: str
+    test: LoreTest | None = None
+    addresses: Mapping[str, str] = {}
 
 
 async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> LorebooksView:
@@ -124,10 +77,7 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
         rows = await lorebooks_page(session, viewer, behind=behind_name(after), limit=BOOKS_PER_PAGE + 1)
     shown = rows[:BOOKS_PER_PAGE]
     return LorebooksView(
-        books=tuple(
-            LorebookRow(id=row.id, name=shown_name(row.name), description=row.description, entries=row.entries_count)
-            for row in shown
-        ),
+        books=shown,
         is_first=after is None,
         next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
     )
@@ -147,11 +97,7 @@ async def lorebook_view(
     entries = await to_thread.run_sync(lambda: tuple(map(entry_row, shown)))
     is_whole = after is None and not search and len(rows) <= ENTRIES_PER_PAGE
     return LorebookView(
-        id=book.id,
-        name=book.name,
-        description=book.description,
-        version=book.settings_version,
-        count=book.entries_count,
+        book=book,
         entries=entries,
         search=search,
         is_first=after is None,
@@ -165,12 +111,9 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     form = entry_form(row.data)
     keys = [key for key in form.keys.split("\n") if key]
     return EntryRow(
-        id=row.id,
+        row=row,
         name=shown_name(storable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
-        keys=tuple(map(shown_name, keys[:KEYS_SHOWN])),
-        further_keys=max(0, len(keys) - KEYS_SHOWN),
-        enabled=row.enabled,
-        constant=row.constant,
+        keys=tuple(keys),
         place=_place(form),
         order=form.order,
         tokens=default_estimator().estimate(form.content),
@@ -187,11 +130,11 @@ async def lore_test_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, te
     return await to_thread.run_sync(_lore_test, book, rows, text)
 
 
-def differences(mine: EntryForm, theirs: EntryForm) -> tuple[DifferenceView, ...]:
-    """The fields in which what is there now is not what somebody wants to save."""
+def differences(mine: EntryForm, theirs: EntryForm) -> tuple[tuple[str, str], ...]:
+    """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
     named = {"logic": LOGICS, "position": POSITIONS, "role": ROLES}
     return tuple(
-        DifferenceView(label=LABELS[name], now=named.get(name, {}).get(now, _said(name, now)))
+        (LABELS[name], named.get(name, {}).get(now, _said(name, now)))
         for name, now in theirs.tidy()
         if now != getattr(mine.tidy(), name)
     )
@@ -202,30 +145,14 @@ def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> Lore
     addresses = {
         entry.id: f"/lorebooks/{book.id}/entries/{row.id}" for entry, row in zip(decoded.entries, rows, strict=True)
     }
-    test: LoreTest = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
+    test = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
     # First those that came near, then those whose keys are simply not there.
     silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
-    return LoreTestView(
-        text=text,
-        fired=tuple(
-            FiredView(
-                address=addresses[one.id],
-                name=_named(one.name),
-                place=one.position,
-                tokens=one.tokens,
-                why=storable(one.why),
-            )
-            for one in test.fired
-        ),
-        silent=tuple(
-            SilentView(address=addresses[one.id], name=_named(one.name), why=storable(one.why))
-            for one in silent[:SILENT_SHOWN]
-        ),
-        further_silent=max(0, len(silent) - SILENT_SHOWN),
-        tokens=test.tokens,
-        budget=test.budget,
-        warnings=test.warnings,
+    shown = test.with_(
+        fired=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in test.fired),
+        silent=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in silent),
     )
+    return LoreTestView(text=text, test=shown, addresses=addresses)
 
 
 def _named(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import or_, select
@@ -19,15 +20,40 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.views.spaces import BookPlace, ChoiceView, LinkedBookView, LorePanelView
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.lorebooks.books import card_book
 from tavernkit.playground.story.lorebooks.queries import lorebooks_page
+from tavernkit.values import Value
+
+BookPlace: TypeAlias = Literal["conversation", "space", "character", "persona"]
 
 BOOKS_SHOWN = 500
 ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")
+
+
+class LinkedBookView(Value, frozen=True, kw_only=True):
+    """A lorebook in play. One inside a card has no link of its own, and is on or off with the card."""
+
+    link_id: UUID | None
+    name: str
+    address: str
+    place: BookPlace
+    place_name: str
+    entries: int
+    is_enabled: bool
+    may_change: bool
+
+
+class LorePanelView(Value, frozen=True, kw_only=True):
+    """The books in play in a conversation, and those that could be."""
+
+    panel: PanelView
+    books: tuple[LinkedBookView, ...]
+    attachable: tuple[ChoiceView, ...]
+    places: tuple[ChoiceView, ...]
 
 
 async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "") -> LorePanelView:
@@ -51,7 +77,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
     ]
     books += [
         LinkedBookView(
-            link_id="",
+            link_id=None,
             name=shown_name(book.name) if book.name else f"In the card of {names[character.id]}",
             address=f"/characters/{character.id}" if character.owner_id in (None, viewer.user_id) else "",
             place="character",
@@ -126,7 +152,7 @@ def _book(
 ) -> LinkedBookView:
     place, place_name = _place(link, access, names)
     return LinkedBookView(
-        link_id=str(link.id),
+        link_id=link.id,
         name=shown_name(book.name),
         address=f"/lorebooks/{book.id}" if book.owner_id == viewer.user_id else "",
         place=place,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Persona, Preset, Provider
+from tavernkit.playground.base.database.models import Persona, Preset, Provider, SpaceMembership
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import face
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, MembersView, MemberView
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.views.spaces import ChoiceView, Face
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import PicturedMember, pictured_members
-from tavernkit.playground.story.characters.queries import CharacterLine, characters_page
+from tavernkit.playground.story.characters.queries import CharacterLine, Scope, characters_page
 from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
@@ -27,6 +28,39 @@ ADDABLE_SHOWN = 8
 CHOICES_SHOWN = 200
 ROLES = {"owner": "Owner", "moderator": "Moderator"}
 PARTICIPATIONS = {"muted": "Muted", "observer": "Only watching"}
+
+
+class MemberView(Value, frozen=True, kw_only=True):
+    """Somebody in a space; what the viewer may not change is not offered. An empty tuple is nothing to choose."""
+
+    row: SpaceMembership
+    face: Face
+    about: str
+    address: str
+    is_muted: bool
+    may_mute: bool
+    may_remove: bool
+    may_return: bool
+    may_go_up: bool
+    may_go_down: bool
+    talkativeness: str | None
+    personas: tuple[ChoiceView, ...]
+    providers: tuple[ChoiceView, ...]
+    presets: tuple[ChoiceView, ...]
+
+    @property
+    def has_more(self) -> bool:
+        return self.talkativeness is not None or bool(self.personas or self.providers or self.presets)
+
+
+class MembersView(Value, frozen=True, kw_only=True):
+    """Everybody who is in a space, and who was; `addable` is None where the viewer may add nobody."""
+
+    panel: PanelView
+    members: tuple[MemberView, ...]
+    gone: tuple[MemberView, ...]
+    addable: tuple[tuple[UUID, Face], ...] | None
+    search: str
 
 
 class _Choices(Value, frozen=True, kw_only=True):
@@ -60,7 +94,6 @@ async def members_view(
     gone = [row for row in rows if row.member.status != "active"]
     return MembersView(
         panel=panel_view(conversation, access, "members", problem),
-        space_version=access.space.settings_version,
         members=tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
         gone=tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
         addable=addable,
@@ -70,15 +103,15 @@ async def members_view(
 
 async def _addable(
     session: AsyncSession, viewer: Viewer, rows: Iterable[PicturedMember], search: str
-) -> tuple[AddableView, ...]:
+) -> tuple[tuple[UUID, Face], ...]:
     """The first characters that are not here, the person's own before everybody's."""
     known = {row.member.character_id for row in rows}
     found: list[CharacterLine] = []
-    for scope in ("own", "shared"):
+    for scope in get_args(Scope):
         found += await characters_page(
             session,
             viewer,
-            scope="own" if scope == "own" else "shared",
+            scope=scope,
             sort="name",
             search=search,
             tag="",
@@ -86,10 +119,7 @@ async def _addable(
             limit=ADDABLE_SHOWN + len(known),
         )
     new = [line for line in found if line.id not in known]
-    return tuple(
-        AddableView(id=str(line.id), face=face(line.nickname or line.name, line.thumbnail_sha256))
-        for line in new[:ADDABLE_SHOWN]
-    )
+    return tuple((line.id, face(line.nickname or line.name, line.thumbnail_sha256)) for line in new[:ADDABLE_SHOWN])
 
 
 def _member(
@@ -102,26 +132,27 @@ def _member(
     is_self = member.user_id is not None and member.user_id == viewer.user_id
     is_character = member.kind == "character"
     may_change = is_here and is_open and (is_owner or is_self)
+    providers = [row for row in choices.providers if not row.disabled or row.id == member.provider_id]
     has_model = may_change and (is_character or is_self)
     return MemberView(
-        id=str(member.id),
-        kind=member.kind,
+        row=member,
         face=face(member.cached_display_name, row.thumbnail),
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),
-        version=member.settings_version,
-        is_here=is_here,
         is_muted=member.participation != "active",
         may_mute=is_owner and is_here and member.role != "owner",
         may_remove=may_change and member.role != "owner",
         may_return=is_owner and not is_here and (not is_character or row.has_card),
-        returning=str(member.character_id if is_character else member.user_id),
         may_go_up=is_owner and is_here and place > 0,
         may_go_down=is_owner and is_here and place < count - 1,
         talkativeness=_percent(member.talkativeness) if is_owner and is_here and is_character else None,
-        personas=_personas(choices.personas, member.persona_id) if may_change and is_self else (),
-        providers=_providers(choices.providers, member.provider_id) if has_model else (),
-        presets=_presets(choices.presets, member.preset_id) if has_model else (),
+        personas=(
+            _chosen("Nobody in particular", choices.personas, member.persona_id)
+            if may_change and is_self and choices.personas
+            else ()
+        ),
+        providers=_chosen("As the space says", providers, member.provider_id) if has_model else (),
+        presets=_chosen("As the space says", choices.presets, member.preset_id) if has_model else (),
     )
 
 
@@ -148,26 +179,10 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{share * 100:g}"
 
 
-def _personas(rows: Sequence[Persona], chosen: UUID | None) -> tuple[ChoiceView, ...]:
-    if not rows:
-        return ()
-    nobody = ChoiceView(value="", label="Nobody in particular", is_chosen=chosen is None)
-    return nobody, *(
-        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
-    )
-
-
-def _providers(rows: Sequence[Provider], chosen: UUID | None) -> tuple[ChoiceView, ...]:
-    usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
-    return usual, *(
-        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen)
-        for row in rows
-        if not row.disabled or row.id == chosen
-    )
-
-
-def _presets(rows: Sequence[Preset], chosen: UUID | None) -> tuple[ChoiceView, ...]:
-    usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
-    return usual, *(
+def _chosen(
+    otherwise: str, rows: Sequence[Persona] | Sequence[Provider] | Sequence[Preset], chosen: UUID | None
+) -> tuple[ChoiceView, ...]:
+    """The rows to choose from, behind what counts where none is chosen."""
+    return ChoiceView(value="", label=otherwise, is_chosen=chosen is None), *(
         ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
     )

@@ -9,8 +9,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, PipelineChoice, PipelineProfile
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.views.pipelines import FollowedView, PipelinesPanelView, PlaceChoiceView
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.views.pipelines import FollowedView
 from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.pipelines.conversation_choices import (
@@ -23,9 +23,35 @@ from tavernkit.playground.story.pipelines.conversation_choices import (
     read_profile_choices,
 )
 from tavernkit.playground.story.pipelines.queries import profiles_page
+from tavernkit.values import Value
 
 PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"
+
+
+class PlaceChoiceView(Value, frozen=True, kw_only=True):
+    """What was chosen at one of the places around a conversation, and what could be; by its mark, a page that is told
+    of a choice knows whether it shows it already."""
+
+    key: str
+    place: str
+    character_id: str
+    label: str
+    chosen: str
+    choices: tuple[ChoiceView, ...]
+    mark: str
+    may_change: bool
+    problem: str
+
+
+class PipelinesPanelView(Value, frozen=True, kw_only=True):
+    """The tab of the side panel; `in_chat` is the choice for the conversation, `wider` those around it."""
+
+    panel: PanelView
+    followed: tuple[FollowedView, ...]
+    in_chat: PlaceChoiceView
+    wider: tuple[PlaceChoiceView, ...]
+    has_profiles: bool
 
 
 def followed_views(choices: ProfileChoices, viewer: Viewer, access: SpaceAccess) -> tuple[FollowedView, ...]:

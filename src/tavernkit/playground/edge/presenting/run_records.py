@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Conversation, PipelineRun,
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_preview import (
     BlockView,
     PromptView,
@@ -22,7 +22,6 @@ from tavernkit.playground.edge.presenting.prompt_preview import (
     largest_block,
     prompt_view,
 )
-from tavernkit.playground.edge.views.spaces import PanelView
 from tavernkit.playground.story.pipelines.record import PipelinesView, failed_steps, pipelines_view, run_words
 from tavernkit.playground.story.pipelines.reports import run_around, runs_around
 from tavernkit.playground.story.previews.queries import compare_prompts, read_prompt

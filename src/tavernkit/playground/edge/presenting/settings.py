@@ -14,9 +14,9 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
 from tavernkit.playground.edge.presenting.settings_values import SettingSchema, control_text, schema_of
-from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
+from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page

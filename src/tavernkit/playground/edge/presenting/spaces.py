@@ -5,19 +5,34 @@ from __future__ import annotations
 from uuid import UUID
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.database.models import Conversation, Space
 from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.home import face
 from tavernkit.playground.edge.presenting.panel import KINDS
-from tavernkit.playground.edge.views.spaces import SpaceStoryView, SpaceView
+from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.members import pictured_members
-from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations
+from tavernkit.playground.story.conversations.listing import list_conversations
+from tavernkit.values import Value
 
 STORIES_PER_PAGE = 30
 MEMBERS_SHOWN = 100
+
+
+class SpaceView(Value, frozen=True, kw_only=True):
+    """The page of a space, with its conversations, what kind each is and what was said in it last."""
+
+    space: Space
+    may_begin: bool
+    may_change: bool
+    members: tuple[Face, ...]
+    stories: tuple[tuple[Conversation, str, str], ...]
+    is_first: bool
+    next: str | None
+    name_typed: str
+    problem: str
 
 
 async def space_view(
@@ -37,33 +52,23 @@ async def space_view(
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
     space = access.space
-    is_open = space.status == "active"
     return SpaceView(
-        id=str(space.id),
-        name=shown_name(space.name),
-        version=space.settings_version,
-        is_archived=not is_open,
-        may_begin=is_open and access.level >= Access.TAKE_PART,
+        space=space,
+        may_begin=space.status == "active" and access.level >= Access.TAKE_PART,
         may_change=access.level >= Access.ADMINISTER,
         members=tuple(
             face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),
-        members_address=f"/conversations/{shown[0].conversation.id}/panel/members" if shown else "",
-        stories=tuple(_story(row) for row in shown),
+        stories=tuple(
+            (
+                row.conversation,
+                KINDS.get(row.conversation.kind, ""),
+                str(render_markdown(row.last_text or "").striptags()),
+            )
+            for row in shown
+        ),
         is_first=after is None,
         next=None if last is None else cursor(moment(last.updated_at), str(last.id)),
         name_typed=space.name if name_typed is None else name_typed,
         problem=problem,
-    )
-
-
-def _story(row: ListedConversation) -> SpaceStoryView:
-    conversation = row.conversation
-    return SpaceStoryView(
-        id=str(conversation.id),
-        title=shown_name(conversation.title),
-        kind=KINDS.get(conversation.kind, ""),
-        messages=conversation.messages_count,
-        last_line=str(render_markdown(row.last_text or "").striptags()),
-        updated_at=conversation.updated_at,
     )

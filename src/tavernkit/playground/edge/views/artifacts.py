@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from uuid import UUID
 
 from markupsafe import Markup
 
 from tavernkit.artifacts import ArtifactVersion
-from tavernkit.playground.edge.views.spaces import PanelView
 from tavernkit.values import Value
 
 Mark: TypeAlias = Literal["", "new", "changed"]
@@ -78,39 +76,6 @@ class VersionView(Value, frozen=True, kw_only=True):
     version: ArtifactVersion
     content: ContentView
     change: ArtifactChangeView | None = None
-
-
-class CardView(VersionView, frozen=True, kw_only=True):
-    """An artifact in a panel. `is_fresh`: the last turn has changed it. `opens_change`: it wants to be seen as what has
-    changed. `earlier` are the versions before it, newest first, where it wants to be a timeline."""
-
-    is_fresh: bool
-    opens_change: bool
-    earlier: tuple[VersionView, ...]
-    failure: FailureView | None
-
-
-class FeedView(Value, frozen=True, kw_only=True):
-    """A timeline, newest first, of one artifact or of several that share it."""
-
-    id: str
-    items: tuple[VersionView, ...]
-    tags: tuple[str, ...]
-    failures: tuple[FailureView, ...]
-
-
-class StateView(Value, frozen=True, kw_only=True):
-    """The tab with everything that stands in panels and feeds. `rest` are the tags of those that there is no room for;
-    `is_awaited`: something is going to be kept here, and nothing is yet. `failed` are those whose steps have made
-    nothing, by tag; `may_run`: what has failed can be run again."""
-
-    panel: PanelView
-    cards: tuple[CardView, ...]
-    rest: tuple[str, ...]
-    feeds: tuple[FeedView, ...]
-    failed: Mapping[str, FailureView]
-    is_awaited: bool
-    may_run: bool
 
 
 class OverlayView(VersionView, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from datetime import datetime
 from uuid import UUID
 
 from tavernkit.playground.edge.views.pipeline_outline import PipelineOutline
-from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.pipelines.checking import Checked
 from tavernkit.values import Value
 
@@ -121,28 +120,3 @@ class FollowedView(Value, frozen=True, kw_only=True):
     profile: str
     address: str
     origin: str
-
-
-class PlaceChoiceView(Value, frozen=True, kw_only=True):
-    """What was chosen at one of the places around a conversation, and what could be; by its mark, a page that is told
-    of a choice knows whether it shows it already."""
-
-    key: str
-    place: str
-    character_id: str
-    label: str
-    chosen: str
-    choices: tuple[ChoiceView, ...]
-    mark: str
-    may_change: bool
-    problem: str
-
-
-class PipelinesPanelView(Value, frozen=True, kw_only=True):
-    """The tab of the side panel; `here` is the choice for the conversation, `wider` those around it."""
-
-    panel: PanelView
-    followed: tuple[FollowedView, ...]
-    in_chat: PlaceChoiceView
-    wider: tuple[PlaceChoiceView, ...]
-    has_profiles: bool
