@@ -30,9 +30,8 @@ from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_acc
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
-from tavernkit.playground.edge.presenting.messages import message_view
+from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view
 from tavernkit.playground.edge.presenting.runs import turns_view
-from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import changed_stream, chosen_stream, stream
 from tavernkit.playground.story.artifacts.journal import STEPS_ENDED
@@ -204,26 +203,15 @@ async def _may_still_read(may_read: Callable[[], Awaitable[bool]]) -> bool:
         return True
 
 
-async def message_stream(session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER) -> Markup:
-    """The message at the end of the list; one that is there already is replaced, not doubled."""
-    return (await _new_message(session, message_id))(permissions)
-
-
-async def changed_message_stream(
-    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
+async def message_stream(
+    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER, *, kind: str = "message"
 ) -> Markup:
-    """The message where it stands, as it is now, or no more; nothing happens on a page that does not show it."""
-    return (await _changed_message(session, message_id))(permissions)
-
-
-async def restored_message_stream(
-    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
-) -> Markup:
-    """The message back in its place; nothing happens on a page that does not show what comes behind it."""
-    return (await _restored_message(session, message_id))(permissions)
+    """What an event of this kind about a message does to a page; on one that does not show its place, nothing."""
+    return (await RENDERER_OF.get(kind, _new_message)(session, message_id))(permissions)
 
 
 async def _new_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message at the end of the list; one that is there already is replaced, not doubled."""
     view = await message_view(session, message_id)
     if view is None:
         return _nothing
@@ -231,6 +219,7 @@ async def _new_message(session: AsyncSession, message_id: UUID) -> Renderer:
 
 
 async def _changed_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message where it stands, as it is now, or no more."""
     view = await message_view(session, message_id)
     target = f"message_{message_id}"
     if view is None:
@@ -239,6 +228,7 @@ async def _changed_message(session: AsyncSession, message_id: UUID) -> Renderer:
 
 
 async def _restored_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message back in its place."""
     view = await message_view(session, message_id)
     gone = stream("remove", f"message_{message_id}")
     if view is None:

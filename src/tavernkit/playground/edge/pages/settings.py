@@ -13,8 +13,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_page
-from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view
-from tavernkit.playground.edge.presenting.settings_values import typed_changes
+from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view, typed_changes
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut

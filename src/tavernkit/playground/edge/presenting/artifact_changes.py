@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
-from tavernkit.playground.edge.presenting.artifact_cards import Marks, Path, on_one_line, plain_text, short_words
-from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, LineKind, Mark, WordsView
+from tavernkit.playground.edge.presenting.artifact_cards import Mark, Marks, Path, on_one_line, plain_text, short_words
 from tavernkit.playground.story.artifacts.documents import in_words
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
 MOST_VALUES = 5_000
 DEEPEST = 40
@@ -20,7 +19,27 @@ MOST_SHOWN = 60
 LONGEST_LINE = 400
 LONGEST_WORDS = 120
 GONE = "\0gone"
+LineKind: TypeAlias = Literal["came", "went", "around", "place"]
 KINDS: Mapping[str, LineKind] = {"+": "came", "-": "went", "@": "place"}
+
+
+class WordsView(Value, frozen=True, kw_only=True):
+    """One thing that a version has changed in a JSON value."""
+
+    op: Literal["add", "remove", "replace"]
+    where: str
+    before: str = ""
+    after: str = ""
+
+
+class ArtifactChangeView(Value, frozen=True, kw_only=True):
+    """What became of the version before. `lines` are those of a unified diff: what came, went, or stands around it;
+    `place` is where others are left out. `large`: there is too much of it to be compared here."""
+
+    kind: Literal["first", "same", "words", "lines", "large"]
+    words: tuple[WordsView, ...] = ()
+    lines: tuple[tuple[LineKind, str], ...] = ()
+    more: int = 0
 
 
 def compared(before: ArtifactVersion | None, after: ArtifactVersion) -> ArtifactChange | None:

@@ -11,11 +11,10 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
-from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, marks_of
+from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, ContentView, content_view
+from tavernkit.playground.edge.presenting.artifact_changes import ArtifactChangeView, change_view, compared, marks_of
 from tavernkit.playground.edge.presenting.messages import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, ContentView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -27,19 +28,21 @@ from tavernkit.playground.edge.presenting.artifact_cards import (
     IN_FEED,
     IN_OVERLAY,
     IN_PANEL,
+    ContentLimits,
+    ContentView,
     content_view,
     on_one_line,
     short_words,
 )
-from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, is_comparable, marks_of
-from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
-from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import (
-    ChatArtifactView,
-    FailureView,
-    OverlayView,
-    VersionView,
+from tavernkit.playground.edge.presenting.artifact_changes import (
+    ArtifactChangeView,
+    change_view,
+    compared,
+    is_comparable,
+    marks_of,
 )
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_tag, schemas_by_tag
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
@@ -50,6 +53,15 @@ from tavernkit.values import JsonObject, Value
 MOST_CARDS = 40
 MOST_ITEMS = 50
 LONGEST_GIST = 120
+
+
+class VersionView(Value, frozen=True, kw_only=True):
+    """A version of an artifact that is shown somewhere, and what it has changed, where that is shown as well."""
+
+    tag: str
+    version: ArtifactVersion
+    content: ContentView
+    change: ArtifactChangeView | None = None
 
 
 class CardView(VersionView, frozen=True, kw_only=True):
@@ -83,6 +95,18 @@ class StateView(Value, frozen=True, kw_only=True):
     failed: Mapping[str, FailureView]
     is_awaited: bool
     may_run: bool
+
+
+class OverlayView(Value, frozen=True, kw_only=True):
+    """A card over the page; `gist` is the beginning of it on one line."""
+
+    conversation_id: UUID
+    gist: str
+    shown: VersionView
+
+
+ChatArtifact: TypeAlias = tuple[Literal["item", "block"], VersionView]
+"""What the swipe of a message has left in the chat: an item of its own behind it, or a block inside it."""
 
 
 async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:
@@ -121,15 +145,19 @@ async def overlay_views(session: AsyncSession, conversation_id: UUID) -> tuple[O
     """What lies over the page at the end of the path."""
     views = await _views_at(session, conversation_id, await heads_at(session, conversation_id, "overlay"))
     schemas = await schemas_by_tag(session, conversation_id) if views else {}
-    shown = ((view, project(_quick_to_project(view))) for view in views.values())
-    return tuple(
-        _overlay(conversation_id, projection, view, schemas) for view, projection in shown if projection is not None
-    )
+    overlays = []
+    for view in views.values():
+        projection = project(_quick_to_project(view))
+        if projection is not None:
+            item = projection.items[-1]
+            shown = _shown(view.artifact, item.version, IN_OVERLAY, schemas, _change(item, view.previous))
+            overlays.append(OverlayView(conversation_id=conversation_id, gist=_gist(item.version), shown=shown))
+    return tuple(overlays)
 
 
 async def chat_artifacts(
     session: AsyncSession, conversation_id: UUID, message_ids: Collection[UUID]
-) -> Mapping[str, tuple[ChatArtifactView, ...]]:
+) -> Mapping[str, tuple[ChatArtifact, ...]]:
     """What the tellings of these messages have left in the chat, by message; the same statements for any number."""
     heads = await heads_at(session, conversation_id, "chat_history")
     if not heads:
@@ -139,7 +167,7 @@ async def chat_artifacts(
     limits = {tag: chat_limit(artifact, with_before=True) for tag, artifact in artifacts.items()}
     rows = await newest_versions(session, conversation_id, limits, message_ids=message_ids)
     schemas = await schemas_by_tag(session, conversation_id) if rows else {}
-    shown: dict[tuple[str, str], ChatArtifactView] = {}
+    shown: dict[tuple[str, str], ChatArtifact] = {}
     for tag, group in groupby(rows, key=lambda row: row.tag):
         ranked = list(group)
         most = chat_limit(artifacts[tag])
@@ -150,12 +178,13 @@ async def chat_artifacts(
         for item in () if projection is None else projection.items:
             if projection and item.version.turn_id is not None and item.version.version in permissions:
                 # Of what one swipe has written several times, the last counts.
-                shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous, schemas.get(tag))
+                drawn = _shown(artifacts[tag], item.version, IN_CHAT, schemas, _change(item, view.previous))
+                shown[item.version.turn_id, tag] = projection.chat_form or "block", drawn
     wanted = {str(id) for id in message_ids}
-    by_message: dict[str, tuple[ChatArtifactView, ...]] = {}
-    for (message_id, _), drawn in sorted(shown.items(), key=lambda entry: entry[0]):
+    by_message: dict[str, tuple[ChatArtifact, ...]] = {}
+    for (message_id, _), one in sorted(shown.items(), key=lambda entry: entry[0]):
         if message_id in wanted:
-            by_message[message_id] = (*by_message.get(message_id, ()), drawn)
+            by_message[message_id] = (*by_message.get(message_id, ()), one)
     return by_message
 
 
@@ -223,7 +252,7 @@ def _card(
         content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change), schemas.get(tag)),
         change=change_view(change, previous),
         opens_change=projection.mode == "diff",
-        earlier=tuple(_in_feed(view.artifact, version, schemas) for version in earlier),
+        earlier=tuple(_shown(view.artifact, version, IN_FEED, schemas) for version in earlier),
         failure=failures.get(tag),
     )
 
@@ -240,32 +269,26 @@ def _feed(
     tags = tuple(projection.artifact.key.tag for projection in projections)
     return FeedView(
         id=surface.partition(":")[2],
-        items=tuple(_in_feed(artifact, version, schemas) for artifact, version in newest),
+        items=tuple(_shown(artifact, version, IN_FEED, schemas) for artifact, version in newest),
         tags=tags,
         failures=tuple(failures[tag] for tag in tags if tag in failures),
     )
 
 
-def _in_feed(artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject]) -> VersionView:
+def _shown(
+    artifact: Artifact,
+    version: ArtifactVersion,
+    limits: ContentLimits,
+    schemas: Mapping[str, JsonObject],
+    change: ArtifactChangeView | None = None,
+) -> VersionView:
     tag = artifact.key.tag
-    content = content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag))
-    return VersionView(tag=tag, version=version, content=content)
+    content = content_view(version.content, version.content_type, limits, schema=schemas.get(tag))
+    return VersionView(tag=tag, version=version, content=content, change=change)
 
 
-def _overlay(
-    conversation_id: UUID, projection: Projection, view: ArtifactView, schemas: Mapping[str, JsonObject]
-) -> OverlayView:
-    item = projection.items[-1]
-    version = item.version
-    tag = projection.artifact.key.tag
-    return OverlayView(
-        conversation_id=conversation_id,
-        tag=tag,
-        version=version,
-        gist=_gist(version),
-        content=content_view(version.content, version.content_type, IN_OVERLAY, schema=schemas.get(tag)),
-        change=None if item.change is None else change_view(item.change, view.previous),
-    )
+def _change(item: ProjectionItem, previous: ArtifactVersion | None) -> ArtifactChangeView | None:
+    return None if item.change is None else change_view(item.change, previous)
 
 
 def _gist(version: ArtifactVersion) -> str:
@@ -276,16 +299,3 @@ def _gist(version: ArtifactVersion) -> str:
             ", ".join(f"{in_words(key)}: {short_words(content[key])}" for key in [*content][:6]), LONGEST_GIST
         )
     return short_words(content, LONGEST_GIST)
-
-
-def _in_chat(
-    projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None, schema: JsonObject | None
-) -> ChatArtifactView:
-    version = item.version
-    return ChatArtifactView(
-        form=projection.chat_form or "block",
-        tag=projection.artifact.key.tag,
-        version=version,
-        content=content_view(version.content, version.content_type, IN_CHAT, schema=schema),
-        change=None if item.change is None else change_view(item.change, previous),
-    )

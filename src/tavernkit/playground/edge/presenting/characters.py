@@ -20,7 +20,7 @@ from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.edge.presenting.panel import ChoiceView
 from tavernkit.playground.story.characters.cards import Change, changes_between, stored_card
 from tavernkit.playground.story.characters.editing import CardForm, form_of
 from tavernkit.playground.story.characters.folding import fold
@@ -191,12 +191,17 @@ async def gallery_view(
         tags = [] if tiles_alone else await used_tags(session, viewer, scope=query.scope, limit=MOST_TAGS)
         jobs = [] if tiles_alone else await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
     shown = lines[:TILES]
+    more = None
+    if len(lines) > TILES:
+        last = shown[-1]
+        keys = {"name": last.name_key, "recent": last.updated_at.isoformat(), "created": last.created_at.isoformat()}
+        more = query.address(cursor(keys[query.sort], str(last.id)))
     return GalleryView(
         query=query,
         tiles=shown,
         tags=_tag_views(query, tags),
         after=None if place is None else place[1],
-        more=query.address(cursor(_key(shown[-1], query.sort), str(shown[-1].id))) if len(lines) > TILES else None,
+        more=more,
         running=tuple(job for job in jobs if job.kind == IMPORT_KIND and job.status in ("queued", "running")),
     )
 
@@ -298,16 +303,6 @@ def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[ChoiceView, ..
         )
         for tag in shown
     )
-
-
-def _key(line: CharacterLine, sort: Sort) -> str:
-    match sort:
-        case "name":
-            return line.name_key
-        case "recent":
-            return line.updated_at.isoformat()
-        case "created":
-            return line.created_at.isoformat()
 
 
 def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[tuple[str, Markup, int | None], ...]:

@@ -14,8 +14,7 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.panel import KINDS, trail_of
-from tavernkit.playground.edge.views.spaces import TrailView
+from tavernkit.playground.edge.presenting.panel import KINDS, TrailView, trail_of
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.listing import last_texts
 from tavernkit.playground.story.conversations.tree import TreeNode, read_tree

@@ -20,8 +20,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import recent_stories
-from tavernkit.playground.edge.presenting.panel import trail_title
-from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.edge.presenting.panel import ChoiceView, trail_title
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND
 from tavernkit.playground.story.pipelines.queries import profile_for

@@ -28,7 +28,6 @@ from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
-from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.characters.folding import fold
 from tavernkit.playground.story.characters.queries import found_by
@@ -39,6 +38,14 @@ from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
+
+
+class Face(Value, frozen=True, kw_only=True):
+    """How somebody looks in a list; `picture` is an address, or empty."""
+
+    name: str
+    initials: str
+    picture: str = ""
 
 
 class RecentStory(NamedTuple):

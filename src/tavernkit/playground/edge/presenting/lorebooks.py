@@ -1,36 +1,84 @@
-"""What the pages about lorebooks show."""
+"""What the pages about lorebooks show, and the form of an entry: fields as texts in boxes, and back into World Info.
+
+Only what was changed is written, so that a field that the form shows in its own way stays as its file wrote it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from anyio import to_thread
+from pydantic import BaseModel, ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, cursor
+from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import storable
-from tavernkit.playground.edge.presenting.lorebook_entry_form import (
-    LABELS,
-    LOGICS,
-    POSITIONS,
-    ROLES,
-    EntryForm,
-    entry_form,
-)
+from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.edge.web.forms import as_lines, one_newline, whole_number
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.playground.story.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
-from tavernkit.values import Value
+from tavernkit.values import Json, JsonObject, Value
 
 BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
 TEST_CONTEXT = 8192
 NAMELESS = "Without a name"
+
+POSITIONS: Final = {
+    "0": "Before the character",
+    "1": "After the character",
+    "2": "Above the author's note",
+    "3": "Below the author's note",
+    "4": "In the chat, at a depth",
+    "5": "Above the example messages",
+    "6": "Below the example messages",
+    "7": "Where an outlet asks for it",
+}
+LOGICS: Final = {
+    "0": "any of them is there too",
+    "3": "all of them are there too",
+    "1": "not all of them are there",
+    "2": "none of them is there",
+}
+ROLES: Final = {"0": "System", "1": "User", "2": "Assistant"}
+
+
+class EntryForm(BaseModel):
+    """The boxes as they stand; a box with a tick says `on`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    comment: str = ""
+    keys: str = ""
+    secondary_keys: str = ""
+    logic: str = "0"
+    content: str = ""
+    constant: str = ""
+    enabled: str = ""
+    position: str = "0"
+    depth: str = "4"
+    role: str = "0"
+    outlet: str = ""
+    order: str = "100"
+    probability: str = "100"
+    sticky: str = ""
+    cooldown: str = ""
+    delay: str = ""
+    exclude_recursion: str = ""
+    prevent_recursion: str = ""
+    delay_until_recursion: str = "0"
+
+    def tidy(self) -> EntryForm:
+        """The same with line breaks as they are stored."""
+        return EntryForm(**{name: one_newline(value) for name, value in self})
 
 
 class LorebooksView(Value, frozen=True, kw_only=True):
@@ -130,6 +178,23 @@ async def lore_test_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, te
     return await to_thread.run_sync(_lore_test, book, rows, text)
 
 
+def entry_form(data: JsonObject) -> EntryForm:
+    """An entry as the boxes show it."""
+    entry = LooseObject({storable(key): presentable(value) for key, value in data.items()}, ReportBuilder())
+    return EntryForm(**{name: box.read(entry) for name, box in _BOXES.items()}).tidy()
+
+
+def changed_fields(before: EntryForm, after: EntryForm) -> dict[str, Json]:
+    """The World Info fields of the boxes that were changed."""
+    after = after.tidy()
+    fields: dict[str, Json] = {}
+    for name, box in _BOXES.items():
+        value = getattr(after, name)
+        if value != getattr(before, name):
+            fields |= box.write(value)
+    return fields
+
+
 def differences(mine: EntryForm, theirs: EntryForm) -> tuple[tuple[str, str], ...]:
     """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
     named = {"logic": LOGICS, "position": POSITIONS, "role": ROLES}
@@ -169,3 +234,97 @@ def _said(name: str, value: str) -> str:
     if name in ("constant", "enabled", "exclude_recursion", "prevent_recursion"):
         return "Yes" if value else "No"
     return value or "Nothing"
+
+
+class _Box(NamedTuple):
+    """A box: what the page calls it, what it shows of an entry, and which fields of the entry its text stands for."""
+
+    label: str
+    read: Callable[[LooseObject], str]
+    write: Callable[[str], Mapping[str, Json]]
+
+
+def _text(label: str, field: str) -> _Box:
+    return _Box(label, lambda entry: entry.text(field), lambda text: {field: text})
+
+
+def _tick(label: str, field: str, *, when: bool = True) -> _Box:
+    """A box with a tick where the field is as `when` says."""
+    return _Box(
+        label,
+        lambda entry: "on" if entry.flag(field) == when else "",
+        lambda text: {field: bool(text) == when},
+    )
+
+
+def _number(label: str, field: str, *, name: str, least: int = 0, most: int, default: int) -> _Box:
+    return _Box(
+        label,
+        lambda entry: str(entry.integer(field, default=default)),
+        lambda text: {field: whole_number(text, name=name, least=least, most=most)},
+    )
+
+
+def _messages(label: str, field: str, *, name: str) -> _Box:
+    """A number of messages; none is an empty box."""
+    return _Box(
+        label,
+        lambda entry: str(entry.optional_integer(field) or ""),
+        lambda text: {field: whole_number(text or "0", name=name, least=0, most=1_000_000) or None},
+    )
+
+
+def _choice(label: str, field: str, choices: Mapping[str, str], *, default: int = 0) -> _Box:
+    def write(text: str) -> Mapping[str, Json]:
+        if text in choices:
+            return {field: int(text)}
+        raise Refused(code="invalid", sentence=f"“{label}” is one of those that the list shows.")
+
+    return _Box(label, lambda entry: str(entry.integer(field, default=default)), write)
+
+
+def _secondary(text: str) -> dict[str, Json]:
+    keys = as_lines(text)
+    # SillyTavern looks at them only where this is set.
+    return {"keysecondary": keys, "selective": True} if keys else {"keysecondary": keys}
+
+
+def _round(entry: LooseObject) -> str:
+    """Which round of recursion the entry waits for; older files say only that it waits."""
+    value = entry.raw("delayUntilRecursion")
+    return str(int(value)) if isinstance(value, bool) else str(entry.integer("delayUntilRecursion"))
+
+
+_BOXES: Final[Mapping[str, _Box]] = {
+    "comment": _text("Name", "comment")._replace(write=lambda text: {"comment": text, "addMemo": bool(text)}),
+    "keys": _Box("Keys", lambda entry: "\n".join(entry.texts("key")), lambda text: {"key": as_lines(text)}),
+    "secondary_keys": _Box("Secondary keys", lambda entry: "\n".join(entry.texts("keysecondary")), _secondary),
+    "logic": _choice("Secondary keys count when", "selectiveLogic", LOGICS),
+    "content": _text("Text", "content"),
+    "constant": _tick("Always on", "constant"),
+    "enabled": _tick("In use", "disable", when=False),
+    # As the library reads it: an entry that says nothing stands behind the character.
+    "position": _choice("Where it goes", "position", POSITIONS, default=1),
+    "depth": _number("Depth", "depth", name="The depth", most=10_000, default=4),
+    "role": _choice("Role at a depth", "role", ROLES),
+    "outlet": _text("Outlet", "outletName")._replace(write=lambda text: {"outletName": text.strip()}),
+    "order": _number("Order", "order", name="The order", least=-1_000_000, most=1_000_000, default=100),
+    "probability": _Box(
+        "Probability",
+        lambda entry: f"{entry.number('probability', default=100):g}",
+        lambda text: {
+            "probability": whole_number(text, name="The probability", least=0, most=100),
+            "useProbability": True,
+        },
+    ),
+    "sticky": _messages("Stays for", "sticky", name="For how many messages it stays"),
+    "cooldown": _messages("Rests for", "cooldown", name="For how many messages it rests"),
+    "delay": _messages("Not before", "delay", name="The number of messages before it"),
+    "exclude_recursion": _tick("Deaf to other entries", "excludeRecursion"),
+    "prevent_recursion": _tick("Wakes no other entries", "preventRecursion"),
+    "delay_until_recursion": _number(
+        "Waits for round", "delayUntilRecursion", name="The round of recursion", most=1000, default=0
+    )._replace(read=_round),
+}
+LABELS: Final = {name: box.label for name, box in _BOXES.items()}
+"""What the page calls the fields."""

@@ -14,7 +14,6 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Space
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
-from tavernkit.playground.edge.views.spaces import TrailView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import refuse_in, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
@@ -23,6 +22,30 @@ from tavernkit.values import Value
 
 KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
 """What a conversation is called that is not the first of its tree."""
+
+
+class ChoiceView(Value, frozen=True, kw_only=True):
+    """Something to choose from a list."""
+
+    value: str
+    label: str
+    is_chosen: bool = False
+    hint: str = ""
+
+
+class TrailView(Value, frozen=True, kw_only=True):
+    """Where a conversation stands: its space, and the root if it is none itself. `kind` is then what it is.
+
+    A crumb is a name with an address, which is empty for those who may not go there.
+
+    `has_panel`: the viewer is in the space, and may open the side panel.
+    """
+
+    space_id: str = ""
+    crumbs: tuple[tuple[str, str], ...] = ()
+    kind: str = ""
+    has_panel: bool = False
+    may_begin: bool = False
 
 
 def trail_title(space: str, conversation: str) -> str:

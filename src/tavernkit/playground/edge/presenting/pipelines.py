@@ -8,28 +8,19 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts.pipelines import EXAMPLES
+from tavernkit.artifacts.pipelines import EXAMPLES, Profile
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import PipelineChoice, PipelineProfile
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access
-from tavernkit.playground.edge.presenting.pipelines_panel import followed_views
-from tavernkit.playground.edge.views.pipeline_outline import in_words, outline
-from tavernkit.playground.edge.views.pipelines import (
-    BaseView,
-    ConflictView,
-    ExampleView,
-    FollowedPlaceView,
-    ProfileRow,
-    ProfilesView,
-    ProfileView,
-    TargetView,
-)
+from tavernkit.playground.edge.presenting.pipelines_panel import FollowedView, followed_views
+from tavernkit.playground.edge.views.pipeline_outline import PipelineOutline, in_words, outline
 from tavernkit.playground.story.pipelines.checking import Checked, check_content
 from tavernkit.playground.story.pipelines.conversation_choices import read_profile_choices
 from tavernkit.playground.story.pipelines.copies import example_in_full
+from tavernkit.playground.story.pipelines.documents import ProfileOut
 from tavernkit.playground.story.pipelines.examples import examples_in
 from tavernkit.playground.story.pipelines.queries import (
     FollowedPlace,
@@ -43,10 +34,102 @@ from tavernkit.playground.story.pipelines.queries import (
 )
 from tavernkit.playground.story.pipelines.reading import readable_part
 from tavernkit.text.js_json import to_json
-from tavernkit.values import JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
 PROFILES_PER_PAGE = 100
 LINES_SHOWN = 400
+IN_THIS_CHAT = "In this chat"
+
+
+class FollowedPlaceView(Value, frozen=True, kw_only=True):
+    """A place where a profile is followed; `fields` name it in the form that ends that."""
+
+    words: str
+    address: str
+    fields: Mapping[str, str]
+    may_change: bool
+
+
+class ProfileRow(Value, frozen=True, kw_only=True):
+    """A profile in the list. `is_on`: it is what was chosen where the page would switch it on."""
+
+    row: PipelineProfile
+    may_change: bool
+    is_on: bool
+    places: tuple[FollowedPlaceView, ...]
+    problem: str
+
+
+class ExampleView(Value, frozen=True, kw_only=True):
+    """A profile that comes along, and the person's own copy of it. `is_within`: it is followed as a part of another."""
+
+    key: str
+    profile: Profile
+    facts: tuple[str, ...]
+    copy: ProfileRow | None
+    is_within: bool
+    problem: str
+
+
+class BaseView(Value, frozen=True, kw_only=True):
+    """The profile that examples can be added to; `examples` are the keys of those that it holds already."""
+
+    row: PipelineProfile
+    examples: tuple[str, ...]
+
+
+class TargetView(Value, frozen=True, kw_only=True):
+    """Where the page switches profiles on: in one conversation, or in everything of the person's.
+
+    `chosen_id` and `chosen` are what was chosen there before; `base` is what is followed there, be it because of a
+    wider choice, if examples can be added to it.
+    """
+
+    conversation_id: str
+    title: str
+    chosen_id: UUID | None
+    chosen: str
+    followed: tuple[FollowedView, ...]
+    base: BaseView | None
+
+    @property
+    def words(self) -> str:
+        return "in this chat" if self.conversation_id else "everywhere"
+
+    @property
+    def query(self) -> str:
+        return f"?conversation={self.conversation_id}" if self.conversation_id else ""
+
+
+class ProfilesView(Value, frozen=True, kw_only=True):
+    """The list of profiles, with the examples."""
+
+    target: TargetView
+    examples: tuple[ExampleView, ...]
+    own: tuple[ProfileRow, ...]
+    everybodys: tuple[ProfileRow, ...]
+    is_first: bool
+    next: str | None
+
+
+class ProfileView(Value, frozen=True, kw_only=True):
+    """A profile in the editor; `given` is what its boxes hold, as it is saved or as somebody has typed it."""
+
+    row: PipelineProfile
+    title: str
+    may_change: bool
+    given: Mapping[str, str]
+    checked: Checked
+    outline: tuple[PipelineOutline, ...]
+    places: tuple[FollowedPlaceView, ...]
+
+
+class ConflictView(Value, frozen=True, kw_only=True):
+    """What somebody else has saved meanwhile, where it differs from what was typed; `lines` compare the JSON."""
+
+    name: str
+    description: str
+    lines: tuple[tuple[str, str], ...]
 
 
 async def profiles_view(
@@ -76,8 +159,8 @@ async def profiles_view(
             _example(key, listed[copies[key].id] if key in copies else None, target.base, problem if at == key else "")
             for key in EXAMPLES
         ),
-        own=tuple(row for row in rest if not row.is_everybodys),
-        everybodys=tuple(row for row in rest if row.is_everybodys),
+        own=tuple(row for row in rest if row.row.owner_id is not None),
+        everybodys=tuple(row for row in rest if row.row.owner_id is None),
         is_first=after is None,
         next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > PROFILES_PER_PAGE else None,
     )
@@ -99,15 +182,10 @@ async def profile_view(
     checked = checked or await check_content(version.content, runtime.functions)
     given = given or {"name": row.name, "description": row.description, "content": as_text(version.content)}
     return ProfileView(
-        id=row.id,
+        row=row,
         title=shown_name(row.name),
-        version=row.settings_version,
-        updated_at=row.updated_at,
         may_change=_may_change(row, viewer),
-        is_everybodys=row.owner_id is None,
-        name=given["name"],
-        description=given["description"],
-        content=given["content"],
+        given=given,
         checked=checked,
         outline=() if checked.profile is None else outline(checked.profile),
         places=_places(row.id, viewer, followed),
@@ -119,14 +197,15 @@ def as_text(content: JsonObject) -> str:
     return to_json(content, indent=2)
 
 
-def conflict_view(current: JsonObject, given: Mapping[str, str]) -> ConflictView:
+def conflict_view(current: Json, given: Mapping[str, str]) -> ConflictView:
     """How what is saved now differs from what was typed."""
-    saved = as_text(current["content"])
-    lines = list(difflib.unified_diff(saved.splitlines(), given["content"].splitlines(), lineterm="", n=2))[2:]
+    saved = ProfileOut.model_validate(current)
+    content = as_text(saved.content)
+    lines = list(difflib.unified_diff(content.splitlines(), given["content"].splitlines(), lineterm="", n=2))[2:]
     kinds = {"-": "removed", "+": "added", "@": "place"}
     return ConflictView(
-        name=current["name"] if current["name"] != given["name"] else "",
-        description=current["description"] if current["description"] != given["description"] else "",
+        name=saved.name if saved.name != given["name"] else "",
+        description=saved.description if saved.description != given["description"] else "",
         lines=tuple((kinds.get(line[:1], "same"), line) for line in lines[:LINES_SHOWN]),
     )
 
@@ -162,17 +241,14 @@ async def _base(
     if profile is None or profile.owner_id not in (None, viewer.user_id):
         return None
     held = examples_in(readable_part(profile, (await version_of(session, profile)).content))
-    return BaseView(id=profile.id, version=profile.settings_version, name=shown_name(profile.name), examples=held)
+    return BaseView(row=profile, examples=held)
 
 
 def _row(
     row: PipelineProfile, viewer: Viewer, target: TargetView, followed: Iterable[FollowedPlace], problem: str, at: str
 ) -> ProfileRow:
     return ProfileRow(
-        id=row.id,
-        name=shown_name(row.name),
-        description=row.description,
-        is_everybodys=row.owner_id is None,
+        row=row,
         may_change=_may_change(row, viewer),
         is_on=row.id == target.chosen_id,
         places=_places(row.id, viewer, followed, target.conversation_id),
@@ -184,11 +260,10 @@ def _example(key: str, copy: ProfileRow | None, base: BaseView | None, problem: 
     profile, _ = example_in_full(key)
     return ExampleView(
         key=key,
-        name=profile.name,
-        description=profile.description,
+        profile=profile,
         facts=in_words(profile),
         copy=copy,
-        is_within=base is not None and key in base.examples and (copy is None or copy.id != base.id),
+        is_within=base is not None and key in base.examples and (copy is None or copy.row.id != base.row.id),
         problem=problem or ("" if copy is None else copy.problem),
     )
 
@@ -200,22 +275,19 @@ def _may_change(row: PipelineProfile, viewer: Viewer) -> bool:
 def _places(
     profile_id: UUID, viewer: Viewer, followed: Iterable[FollowedPlace], chat_id: str = ""
 ) -> tuple[FollowedPlaceView, ...]:
-    """The places of one profile; the conversation `here` comes first, and is not called by its name."""
-    places = [_place(each, viewer) for each in followed if each.choice.profile_id == profile_id]
-    near = [place.with_(words="In this chat") for place in places if chat_id and chat_id in place.fields.values()]
-    return (
-        *near,
-        *(place for place in places if not chat_id or chat_id not in place.fields.values()),
-    )
+    """The places of one profile; the conversation that the page is about comes first, and is not called by its name."""
+    places = (_place(each, viewer, chat_id) for each in followed if each.choice.profile_id == profile_id)
+    return tuple(sorted(places, key=lambda place: place.words != IN_THIS_CHAT))
 
 
-def _place(each: FollowedPlace, viewer: Viewer) -> FollowedPlaceView:
+def _place(each: FollowedPlace, viewer: Viewer, chat_id: str) -> FollowedPlaceView:
     owns_space = each.space is not None and (each.space.owner_id == viewer.user_id or viewer.is_administrator)
     if each.conversation is not None:
         moderates = each.member is not None and each.member.role == "moderator"
         space = "" if each.space is None else f"{shown_name(each.space.name)} › "
+        title = f"In the chat “{space}{shown_name(each.conversation.title)}”"
         return FollowedPlaceView(
-            words=f"In the chat “{space}{shown_name(each.conversation.title)}”",
+            words=IN_THIS_CHAT if str(each.conversation.id) == chat_id else title,
             address=f"/conversations/{each.conversation.id}",
             fields={"conversation_id": str(each.conversation.id)},
             may_change=owns_space or moderates,

@@ -9,9 +9,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, PipelineChoice, PipelineProfile
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
-from tavernkit.playground.edge.views.pipelines import FollowedView
-from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.pipelines.conversation_choices import (
     NONE,
@@ -27,6 +25,15 @@ from tavernkit.values import Value
 
 PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"
+
+
+class FollowedView(Value, frozen=True, kw_only=True):
+    """What is followed in a conversation, and who has decided that; `speaker` where it depends on who speaks."""
+
+    speaker: str
+    profile: str
+    address: str
+    origin: str
 
 
 class PlaceChoiceView(Value, frozen=True, kw_only=True):
@@ -118,29 +125,16 @@ def _places(
     is_active = space.status == "active"
     is_ready = is_active and conversation.status == "ready"
     first = next(iter(choices.names), None)
-    return [
-        _place(choices, usable, "conversation", "In this chat", first, access.level >= Access.MODERATE and is_ready),
+    places: list[tuple[PlaceKind, str, UUID | None, bool]] = [
+        ("conversation", "In this chat", first, access.level >= Access.MODERATE and is_ready),
         *(
-            _place(choices, usable, "character", f"Whenever {choices.names[id]} speaks", id, _may_change(one, viewer))
+            ("character", f"Whenever {choices.names[id]} speaks", id, _may_change(one, viewer))
             for id, one in choices.characters.items()
         ),
-        _place(
-            choices,
-            usable,
-            "space",
-            f"In the space {shown_name(space.name)}",
-            first,
-            access.level >= Access.ADMINISTER and is_active,
-        ),
-        _place(
-            choices,
-            usable,
-            "everywhere",
-            "Everywhere" if is_owners else "In everything of the owner's",
-            first,
-            is_owners,
-        ),
+        ("space", f"In the space {shown_name(space.name)}", first, access.level >= Access.ADMINISTER and is_active),
+        ("everywhere", "Everywhere" if is_owners else "In everything of the owner's", first, is_owners),
     ]
+    return [_place(choices, usable, *place) for place in places]
 
 
 def _place(

@@ -1,4 +1,4 @@
-"""From the schema and the layers to the fields of the tab with the settings."""
+"""From the schema and the layers to the fields of the tab with the settings, and back to a patch."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
-from tavernkit.playground.edge.presenting.settings_values import SettingSchema, control_text, schema_of
-from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
+from tavernkit.playground.edge.web.forms import one_newline
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
+from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.leaf import Layer, Source, VisibleWhen
-from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
+from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
 
@@ -34,7 +35,6 @@ class SettingFieldView(Value, frozen=True, kw_only=True):
     """
 
     setting: Setting
-    schema: SettingSchema
     value: str
     own: str
     placeholder: str
@@ -53,19 +53,34 @@ class SettingFieldView(Value, frozen=True, kw_only=True):
         return "" if condition is None else json.dumps(condition.to_json())
 
     @property
+    def about(self) -> str:
+        return _schema_of(self.setting).text("description")
+
+    @property
+    def is_nullable(self) -> bool:
+        return _is_nullable(self.setting)
+
+    @property
+    def is_whole(self) -> bool:
+        return _is_whole(self.setting)
+
+    @property
     def least(self) -> str:
-        return control_text(self.schema.look.range.min)
+        return self._limit("min")
 
     @property
     def most(self) -> str:
-        return control_text(self.schema.look.range.max)
+        return self._limit("max")
 
     @property
     def step(self) -> str:
         """Any whole number can be typed where the step is only a convenience; of others, every one."""
         if self.setting.leaf.control == "slider":
-            return control_text(self.schema.look.range.step) or "any"
-        return "1" if self.schema.is_whole else "any"
+            return self._limit("step") or "any"
+        return "1" if self.is_whole else "any"
+
+    def _limit(self, name: str) -> str:
+        return _control_text(_schema_of(self.setting).nested("x-ui").nested("range").raw(name))
 
 
 class GroupView(Value, frozen=True, kw_only=True):
@@ -95,6 +110,9 @@ class SettingsView(Value, frozen=True, kw_only=True):
 
 CHOICES_SHOWN = 200
 UNSET = "Not set"
+NOT_A_NUMBER = "not a number"
+"""Stands for a number that nobody can read, and that no setting takes."""
+
 LAYER_LABELS: Mapping[Layer, str] = {"space": "Space", "member": "Member", "conversation": "Conversation"}
 RESOURCES: Mapping[Layer, str] = {"space": "spaces", "member": "members", "conversation": "conversations"}
 
@@ -165,6 +183,21 @@ async def settings_view(
     )
 
 
+def typed_changes(form: Mapping[str, str], shown: list[str], layer: Layer, seen: SettingsOut) -> JsonObject:
+    """A patch out of the fields of a form, of those that say something else than what is there."""
+    patch: dict[str, dict[str, Json]] = {}
+    for path in shown:
+        setting = SETTINGS.get(path)
+        if setting is None or layer not in setting.leaf.layers:
+            continue
+        value = _typed_value(setting, form.get(path, ""))
+        own = seen.own.get(setting.group, {}).get(setting.name)
+        there = own if _is_nullable(setting) else seen.effective[setting.group][setting.name].value
+        if value != there:
+            patch.setdefault(setting.group, {})[setting.name] = value
+    return patch
+
+
 def _chosen(members: Sequence[SpaceMembership], member_id: UUID | None) -> SpaceMembership | None:
     """The member who is asked for, else the first character."""
     if member_id is not None:
@@ -219,16 +252,14 @@ def _may_change(access: SpaceAccess, conversation: Conversation, layer: Layer, m
 
 
 def _field(setting: Setting, place: _SettingsPlace, context: Mapping[str, Json]) -> SettingFieldView:
-    schema = schema_of(setting)
     own, inherited = place.own_value(setting), place.inherited(setting)
-    value = own if own is not None or schema.is_nullable else _value_in(place.counted, setting)
-    text = place.typed.get(setting.path, control_text(value))
+    value = own if own is not None or _is_nullable(setting) else _value_in(place.counted, setting)
+    text = place.typed.get(setting.path, _control_text(value))
     return SettingFieldView(
         setting=setting,
-        schema=schema,
         value=text,
         own=json.dumps(own),
-        placeholder=control_text(inherited) or UNSET if schema.is_nullable else "",
+        placeholder=_control_text(inherited) or UNSET if _is_nullable(setting) else "",
         source=place.counted.sources[setting.path],
         is_shown=own is not None or _matters(setting.leaf.visible_when, place.counted, context),
         choices=_choices(setting, place, text, inherited),
@@ -291,3 +322,60 @@ def _matters(condition: VisibleWhen | None, counted: Effective, context: Mapping
 def _value_in(counted: Effective, setting: Setting) -> Json:
     group: Any = getattr(counted.settings, setting.group)
     return setting.write(getattr(group, setting.name))
+
+
+def _schema_of(setting: Setting) -> LooseObject:
+    """What the schema says about one setting."""
+    groups = LooseObject(json_schema(), ReportBuilder()).nested("properties")
+    return groups.nested(setting.group).nested("properties").nested(setting.name)
+
+
+def _is_nullable(setting: Setting) -> bool:
+    """Whether the setting can be left to the preset, the card or the provider."""
+    return any(kind.text("type") == "null" for kind in _schema_of(setting).objects("anyOf"))
+
+
+def _is_whole(setting: Setting) -> bool:
+    """Whether its numbers are whole ones."""
+    schema = _schema_of(setting)
+    return any(kind.text("type") == "integer" for kind in (schema, *schema.objects("anyOf")))
+
+
+def _control_text(value: Json) -> str:
+    """A value as it stands in its control; nothing at all for null."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case list():
+            return "\n".join(str(item) for item in value)
+        case _:
+            return str(value)
+
+
+def _typed_value(setting: Setting, text: str) -> Json:
+    text = one_newline(text)
+    match setting.leaf.control:
+        case "toggle":
+            return text == "true"
+        case "number" | "slider":
+            return _number(text, whole=_is_whole(setting))
+        case "tags":
+            return [line for line in text.split("\n") if line] or None
+        case _:
+            return text if text or not _is_nullable(setting) else None
+
+
+def _number(text: str, *, whole: bool) -> Json:
+    if not text.strip():
+        return None
+    try:
+        number: Json = json.loads(text)
+    except ValueError:
+        return NOT_A_NUMBER
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return NOT_A_NUMBER
+    return int(number) if whole and number == int(number) else number

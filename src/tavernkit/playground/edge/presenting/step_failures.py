@@ -11,14 +11,24 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import LlmStep, Profile
 from tavernkit.playground.base.database.models import Message, PipelineProfile, PipelineProfileVersion, PipelineRun
-from tavernkit.playground.edge.views.artifacts import FailureView
 from tavernkit.playground.story.artifacts.path import is_of_active_swipe
 from tavernkit.playground.story.pipelines.reading import readable_part
 from tavernkit.playground.story.pipelines.record import REASONS
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
 RUNS_READ = 10
 """How far back a step is looked for that does not run in every turn."""
+
+
+class FailureView(Value, frozen=True, kw_only=True):
+    """A step that has failed, in which turn and why; `address` is the page of its run, if it has one. `may_run`: it can
+    be run again by itself."""
+
+    step: str
+    sentence: str
+    turn: int
+    address: str
+    may_run: bool = False
 
 
 class _StepEnd(NamedTuple):
