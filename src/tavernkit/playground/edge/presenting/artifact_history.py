@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from tavernkit.artifacts import Artifact, is_on_page, redacted
 from tavernkit.artifacts.redaction import Redaction
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -46,24 +46,13 @@ class KeptVersionView(Value, frozen=True, kw_only=True):
     trace: Redaction | None
 
 
-class HistoryView(Value, frozen=True, kw_only=True):
-    """A page of everything that an artifact has been. `head_version` is what a restore is based on."""
-
-    conversation: Conversation
-    tag: str
-    is_hidden: bool
-    head_version: int | None
-    may_change: bool
-    versions: tuple[KeptVersionView, ...]
-    is_first: bool
-    has_more: bool
-    problem: str
-
-
 async def history_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, before: int | None = None, problem: str = ""
-) -> HistoryView:
-    """The versions below number `before`, the newest first: of every swipe, in use or archived."""
+) -> Mapping[str, object]:
+    """The versions below number `before`, the newest first: of every swipe, in use or archived.
+
+    `head_version` is what a restore is based on.
+    """
     async with read_at_one_moment(runtime.database) as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         head, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
@@ -74,20 +63,20 @@ async def history_view(
     may_change = permissions_of(conversation, access).can_take_part
     shown = kept[:VERSIONS_PER_PAGE]
     before_each = [*kept[1:], None]
-    return HistoryView(
-        conversation=conversation,
-        tag=tag,
-        is_hidden=not is_on_page(artifact.visibility),
-        head_version=head.latest_version,
-        may_change=may_change,
-        versions=tuple(
+    return {
+        "conversation": conversation,
+        "tag": tag,
+        "is_hidden": not is_on_page(artifact.visibility),
+        "head_version": head.latest_version,
+        "may_change": may_change,
+        "versions": tuple(
             _version(artifact, one, previous, schema, current=current, may_change=may_change)
             for one, previous in zip(shown, before_each, strict=False)
         ),
-        is_first=before is None,
-        has_more=len(kept) > len(shown),
-        problem=problem,
-    )
+        "is_first": before is None,
+        "has_more": len(kept) > len(shown),
+        "problem": problem,
+    }
 
 
 def _version(

@@ -1,9 +1,9 @@
-"""From rows to what the pages of characters show."""
+"""From rows to what the pages of characters and of their imports show."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -12,19 +12,19 @@ from markupsafe import Markup
 from tavernkit import Character as LibraryCharacter
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, CharacterVersion, Job
-from tavernkit.playground.base.jobs.queries import jobs_of
+from tavernkit.playground.base.database.models import Character, Job
+from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.refused import existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import Change, changes_between, stored_card
+from tavernkit.playground.story.characters.cards import changes_between, stored_card
 from tavernkit.playground.story.characters.editing import CardForm, form_of
 from tavernkit.playground.story.characters.folding import fold
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND
+from tavernkit.playground.story.characters.import_job import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
     Scope,
@@ -36,6 +36,7 @@ from tavernkit.playground.story.characters.queries import (
     find_character,
     find_version,
     has_spoken,
+    lines_of,
     may_change,
     pictures_of,
     spaces_with,
@@ -68,6 +69,12 @@ ENDED: Mapping[str, str] = {
     "restored": "until an earlier version was restored",
     "picture": "until it got another picture",
 }
+FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
+
+AT_ONCE = 200
+"""So many files are reported in one answer to a page that is open."""
+
+ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
 
 
 class GalleryQuery(Value, frozen=True, kw_only=True):
@@ -114,22 +121,6 @@ class CardBookView(Value, frozen=True, kw_only=True):
     entries: tuple[tuple[str, str], ...]
 
 
-class CharacterPageView(Value, frozen=True, kw_only=True):
-    """A character's page. Fields have a title and their text, rendered unless it is made for models; a greeting has a
-    number that counts from 0, and None where only groups begin like this."""
-
-    row: Character
-    nickname: str
-    creator: str
-    card_version: str
-    can_change: bool
-    fields: tuple[tuple[str, Markup], ...]
-    greetings: tuple[tuple[str, Markup, int | None], ...]
-    technical: tuple[tuple[str, str], ...]
-    book: CardBookView | None
-    versions: tuple[tuple[VersionLine, str], ...]
-
-
 class EditView(Value, frozen=True, kw_only=True):
     """The form of a card. `form` is what its boxes hold, `now` what the card says where it says something else.
 
@@ -144,32 +135,32 @@ class EditView(Value, frozen=True, kw_only=True):
     is_kept: bool
 
 
-class VersionsView(Value, frozen=True, kw_only=True):
-    """The earlier cards of a character, each with what ended it; `more` is the address of those before."""
+class FileView(Value, frozen=True, kw_only=True):
+    """A file that is being imported; the sentence says what became of it.
 
-    row: Character
-    versions: tuple[tuple[VersionLine, str], ...]
-    more: str | None
+    `namesake` is the name of the character that the file could become a version of instead.
+    """
 
-
-class VersionPageView(Value, frozen=True, kw_only=True):
-    """An earlier card, and how it differs from the newest one."""
-
-    row: Character
-    version: CharacterVersion
-    changes: tuple[Change, ...]
-    can_change: bool
-    problem: str
+    job_id: UUID
+    position: int
+    name: str
+    state: FileState
+    sentence: str
+    notes: tuple[str, ...] = ()
+    character: CharacterLine | None = None
+    namesake: str = ""
 
 
-class DeletionView(Value, frozen=True, kw_only=True):
-    """What deleting a character would take along, and what would stay."""
+class ImportView(Value, frozen=True, kw_only=True):
+    """An import: `next` is the first file whose end is not shown yet; `is_over` when there is nothing to wait for."""
 
-    row: Character
-    spaces: tuple[str, ...]
-    other_spaces: int
-    has_spoken: bool
-    files: int
+    job: Job
+    sentence: str
+    is_over: bool
+    next: int
+    files: tuple[FileView, ...]
+    failed: int
+    only_failed: bool
 
 
 async def gallery_view(
@@ -206,28 +197,29 @@ async def gallery_view(
     )
 
 
-async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> CharacterPageView:
-    """Everything a card says."""
+async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """Everything a card says. Fields have a title and their text, rendered unless it is made for models; a greeting has
+    a number that counts from 0, and None where only groups begin like this."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
         pictures = (await pictures_of(session, [row.id])).get(row.id, {})
     card = stored_card(row).character
     texts = form_of(row.data).texts
-    return CharacterPageView(
-        row=row,
-        nickname=_shown(row.nickname or ""),
-        creator=_shown(texts["creator"]),
-        card_version=_shown(texts["character_version"]),
-        can_change=may_change(row, viewer),
-        fields=tuple(
+    return {
+        "row": row,
+        "nickname": _shown(row.nickname or ""),
+        "creator": _shown(texts["creator"]),
+        "card_version": _shown(texts["character_version"]),
+        "can_change": may_change(row, viewer),
+        "fields": tuple(
             (title, render_markdown(texts[field], pictures)) for field, title in FIELDS if texts[field].strip()
         ),
-        greetings=_greetings(card, pictures),
-        technical=tuple((title, texts[field]) for field, title in TECHNICAL if texts[field].strip()),
-        book=None if card.character_book is None else _book_view(card.character_book),
-        versions=_with_ends(versions),
-    )
+        "greetings": _greetings(card, pictures),
+        "technical": tuple((title, texts[field]) for field, title in TECHNICAL if texts[field].strip()),
+        "book": None if card.character_book is None else _book_view(card.character_book),
+        "versions": _with_ends(versions),
+    }
 
 
 def edit_view(
@@ -248,48 +240,85 @@ def edit_view(
     )
 
 
-async def versions_view(runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None) -> VersionsView:
-    """The earlier cards, newest first."""
+async def versions_view(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None
+) -> Mapping[str, object]:
+    """The earlier cards, newest first, each with what ended it; `more` is the address of those before."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=VERSIONS + 1)
     shown = lines[:VERSIONS]
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
-    return VersionsView(
-        row=row, versions=_with_ends(shown), more=f"/characters/{row.id}/versions?{named}" if named else None
-    )
+    return {
+        "row": row,
+        "versions": _with_ends(shown),
+        "more": f"/characters/{row.id}/versions?{named}" if named else None,
+    }
 
 
 async def version_page_view(
     runtime: Runtime, viewer: Viewer, character_id: UUID, number: int, *, problem: str = ""
-) -> VersionPageView:
+) -> Mapping[str, object]:
     """An earlier card, and what is different by now."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         version = existing(await find_version(session, row.id, number), "version")
-    return VersionPageView(
-        row=row,
-        version=version,
-        changes=changes_between(version.data, row.data),
-        can_change=may_change(row, viewer),
-        problem=problem,
-    )
+    return {
+        "row": row,
+        "version": version,
+        "changes": changes_between(version.data, row.data),
+        "can_change": may_change(row, viewer),
+        "problem": problem,
+    }
 
 
-async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> DeletionView:
-    """What deleting a character would do; a refusal for who must not."""
+async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """What deleting a character would take along, and what would stay; a refusal for who must not."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         check_changeable(row, viewer)
         spaces = await spaces_with(session, row.id)
         own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
-        return DeletionView(
-            row=row,
-            spaces=own,
-            other_spaces=len(spaces) - len(own),
-            has_spoken=await has_spoken(session, row.id),
-            files=len(await assets_of(session, row.id)),
-        )
+        return {
+            "row": row,
+            "spaces": own,
+            "other_spaces": len(spaces) - len(own),
+            "has_spoken": await has_spoken(session, row.id),
+            "files": len(await assets_of(session, row.id)),
+        }
+
+
+async def import_view(
+    runtime: Runtime, viewer: Viewer, job_id: UUID, *, after: int | None = None, only_failed: bool = False
+) -> ImportView:
+    """The whole import; with `after`, only the next files behind those whose end the page shows already."""
+    async with runtime.database.read() as session:
+        job = await find_job(session, job_id, viewer)
+        if job is None or job.kind != IMPORT_KIND:
+            raise not_found("import")
+        limit = MAX_FILES if after is None else AT_ONCE
+        files = await files_of_job(session, job.id, after=None if after is None else after - 1, limit=limit)
+        made = {
+            UUID(named)
+            for file in files
+            if file.outcome
+            for named in (file.outcome["character_id"], file.outcome.get("namesake_id"))
+            if named
+        }
+        lines = await lines_of(session, viewer, made)
+    is_over = job.status not in ("queued", "running")
+    views = [_file_view(job, file, lines, is_over=is_over) for file in files]
+    seen = _first_open(views, after or 0)
+    settled = views if after is None else [view for view in views if view.state != "waiting"]
+    return ImportView(
+        job=job,
+        sentence=_import_sentence(job),
+        is_over=is_over and (after is None or len(files) < AT_ONCE),
+        next=seen,
+        files=tuple(view for view in settled if not only_failed or view.state in ("failed", "left")),
+        failed=sum(view.state in ("failed", "left") for view in views),
+        only_failed=only_failed,
+    )
 
 
 def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[ChoiceView, ...]:
@@ -344,3 +373,63 @@ def _shown(name: str) -> str:
     """A name that need not be there."""
     text = storable(name)
     return shown_name(text) if text.strip() else ""
+
+
+def _first_open(views: Sequence[FileView], first: int) -> int:
+    """The first file whose end is not reported yet."""
+    for view in views:
+        if view.state in ("waiting", "reading"):
+            return view.position
+    return views[-1].position + 1 if views else first
+
+
+def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *, is_over: bool) -> FileView:
+    if file.outcome is None:
+        is_read = job.status == "running" and file.position == job.done
+        state: FileState = "left" if is_over else "reading" if is_read else "waiting"
+        sentence = {"left": "Not imported.", "reading": "Being read."}.get(state, "Waiting.")
+        return FileView(
+            job_id=job.id, position=file.position, name=shown_name(file.name), state=state, sentence=sentence
+        )
+    made = file.outcome["character_id"]
+    line = lines.get(UUID(made)) if made else None
+    # An import of an earlier release names none.
+    named = file.outcome.get("namesake_id")
+    namesake = lines.get(UUID(named)) if named and line is not None else None
+    return FileView(
+        job_id=job.id,
+        position=file.position,
+        name=shown_name(file.name),
+        state=ENDS.get(file.outcome["outcome"], "failed"),
+        sentence=file.outcome["sentence"],
+        notes=tuple(file.outcome["notes"]),
+        character=line,
+        namesake="" if namesake is None else shown_name(namesake.name),
+    )
+
+
+def _import_sentence(job: Job) -> str:
+    match job.status:
+        case "succeeded":
+            return _counted(job)
+        case "canceled":
+            return "The import was stopped. What had come in by then is here."
+        case "failed":
+            return str(job.error["message"]) if job.error else "The import ended before its time."
+        case _ if job.cancel_requested_at is not None:
+            return "Stopping behind the file that is being read."
+        case _:
+            return "You can leave this page; the import goes on."
+
+
+def _counted(job: Job) -> str:
+    words = {
+        "imported": "{} imported",
+        "updated": "{} updated",
+        "same": "{} here already",
+        "skipped": "{} skipped",
+        "failed": "{} not readable",
+        "missing": "{} did not arrive, send them again",
+    }
+    counts = [words[name].format(f"{job.result[name]:,}") for name in words if job.result.get(name)]
+    return f"Done: {', '.join(counts)}."

@@ -81,14 +81,6 @@ class EntryForm(BaseModel):
         return EntryForm(**{name: one_newline(value) for name, value in self})
 
 
-class LorebooksView(Value, frozen=True, kw_only=True):
-    """The list of books. `next` is where the next page begins."""
-
-    books: Sequence[Lorebook]
-    is_first: bool
-    next: str | None
-
-
 class EntryRow(Value, frozen=True, kw_only=True):
     """An entry in the table."""
 
@@ -119,16 +111,16 @@ class LoreTestView(Value, frozen=True, kw_only=True):
     addresses: Mapping[str, str] = {}
 
 
-async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> LorebooksView:
+async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> Mapping[str, object]:
     """A page of the person's books."""
     async with runtime.database.read() as session:
         rows = await lorebooks_page(session, viewer, behind=behind_name(after), limit=BOOKS_PER_PAGE + 1)
     shown = rows[:BOOKS_PER_PAGE]
-    return LorebooksView(
-        books=shown,
-        is_first=after is None,
-        next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
-    )
+    return {
+        "books": shown,
+        "is_first": after is None,
+        "next": cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
+    }
 
 
 async def lorebook_view(

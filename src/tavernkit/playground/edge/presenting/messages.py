@@ -110,22 +110,6 @@ class MessageRow(NamedTuple):
     debug: Mapping[str, Any] | None
 
 
-async def read_message_rows(
-    session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
-) -> list[MessageRow]:
-    """The newest `limit` messages below `before` that are not hidden, oldest first."""
-    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(limit)
-    if before is not None:
-        query = query.where(Message.seq < before)
-    return [MessageRow(*row) for row in reversed((await session.execute(query)).all())]
-
-
-async def read_message_row(session: AsyncSession, message_id: UUID) -> MessageRow | None:
-    """One message, unless it is hidden."""
-    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
-    return None if row is None else MessageRow(*row)
-
-
 def _shown() -> Select[
     Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any
 ]:
@@ -182,7 +166,11 @@ async def message_views(
     session: AsyncSession, conversation_id: UUID, *, before: int | None
 ) -> tuple[tuple[MessageView, ...], int | None]:
     """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
-    rows = await read_message_rows(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
+    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc())
+    if before is not None:
+        query = query.where(Message.seq < before)
+    found = (await session.execute(query.limit(MESSAGES_PER_PAGE + 1))).all()
+    rows = [MessageRow(*row) for row in reversed(found)]
     has_older = len(rows) > MESSAGES_PER_PAGE
     views = await _views(session, rows[1:] if has_older else rows)
     return views, views[0].seq if has_older else None
@@ -190,8 +178,8 @@ async def message_views(
 
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
-    row = await read_message_row(session, message_id)
-    return None if row is None else (await _views(session, [row]))[0]
+    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
+    return None if row is None else (await _views(session, [MessageRow(*row)]))[0]
 
 
 async def shown_to(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from uuid import UUID
 
 import msgspec
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import SpaceMembership
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import trail_title
@@ -82,17 +82,11 @@ class ReportedEntry(Value, frozen=True, kw_only=True):
     reason: str
 
 
-class ReportedWarning(Value, frozen=True, kw_only=True):
-    """Something odd on the way."""
-
-    message: str
-
-
 class PromptReport(Value, frozen=True, kw_only=True):
     """How a prompt came about; those of earlier versions name no lore and no platform, and are SillyTavern's."""
 
     trimming: Trimming | None
-    warnings: tuple[ReportedWarning, ...]
+    warnings: tuple[dict[str, Json], ...]
     lore: tuple[ReportedEntry, ...] = ()
     platform: str = ""
 
@@ -112,35 +106,24 @@ class PromptView(Value, frozen=True, kw_only=True):
         return min(100, round(100 * self.tokens / budget)) if budget else 0
 
 
-class PreviewView(Value, frozen=True, kw_only=True):
-    """The preview, and those whose prompt can be looked at as well."""
-
-    conversation_id: UUID
-    title: str
-    speaker: SpaceMembership
-    speakers: tuple[SpaceMembership, ...]
-    model: str
-    prompt: PromptView
-
-
 async def preview_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None, kind: PreviewKind | None
-) -> PreviewView:
-    """The prompt for what this member would say next here, or whoever would speak."""
+) -> Mapping[str, object]:
+    """The prompt for what this member would say next here, or whoever would speak, and others to look at."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         members = await active_members(session, conversation.space_id)
     prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
-    return PreviewView(
-        conversation_id=conversation.id,
-        title=trail_title(access.space.name, conversation.title),
-        speaker=speaker,
+    return {
+        "conversation_id": conversation.id,
+        "title": trail_title(access.space.name, conversation.title),
+        "speaker": speaker,
         # For others than oneself, nobody can have a model write.
-        speakers=tuple(one for one in members if one.kind == "character" or one.user_id == viewer.user_id),
-        model=str(prompt.request["model"]),
-        prompt=prompt_view(prompt),
-    )
+        "speakers": tuple(one for one in members if one.kind == "character" or one.user_id == viewer.user_id),
+        "model": str(prompt.request["model"]),
+        "prompt": prompt_view(prompt),
+    }
 
 
 def prompt_view(prompt: KeptPrompt) -> PromptView:

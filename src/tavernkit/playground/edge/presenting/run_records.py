@@ -14,15 +14,13 @@ from tavernkit.playground.base.database.models import Conversation, PipelineRun,
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_preview import (
-    BlockView,
-    PromptView,
     block_view,
     largest_block,
     prompt_view,
 )
-from tavernkit.playground.story.pipelines.record import PipelinesView, failed_steps, pipelines_view, run_words
+from tavernkit.playground.story.pipelines.record import failed_steps, pipelines_view, run_words
 from tavernkit.playground.story.pipelines.reports import run_around, runs_around
 from tavernkit.playground.story.previews.queries import compare_prompts, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
@@ -72,34 +70,7 @@ class RunLine(Value, frozen=True, kw_only=True):
         return self.run.error or {}
 
 
-class RunsView(Value, frozen=True, kw_only=True):
-    """The newest runs of a conversation."""
-
-    panel: PanelView
-    runs: tuple[RunLine, ...]
-
-
-class SentPrompt(Value, frozen=True, kw_only=True):
-    """The prompt that a run has sent, and the blocks that it or the one of the run `before` has alone."""
-
-    prompt: PromptView
-    before: UUID | None
-    changes: tuple[tuple[str, BlockView], ...]
-    same: int
-
-
-class RunPageView(Value, frozen=True, kw_only=True):
-    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it."""
-
-    line: RunLine
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    text: str
-    pipelines: PipelinesView | None
-    sent: SentPrompt | None
-
-
-async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
+async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Mapping[str, object]:
     """The newest runs of a conversation."""
     async with runtime.database.read() as session:
         entered = await panel_access(session, viewer, conversation_id)
@@ -108,12 +79,13 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
     async with runtime.database.read() as session:
         names = await _names(session, runs)
         around = await runs_around(session, [run.id for run in runs])
-    return RunsView(
-        panel=panel_view(*entered, "runs"), runs=tuple(_line(run, names, around.get(run.id)) for run in runs)
-    )
+    return {
+        "panel": panel_view(*entered, "runs"),
+        "runs": tuple(_line(run, names, around.get(run.id)) for run in runs),
+    }
 
 
-async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView:
+async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Mapping[str, object]:
     """A run and its prompt, and what has changed since the prompt before it."""
     run = await read_run(runtime, viewer, run_id)
     async with runtime.database.read() as session:
@@ -122,18 +94,18 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
     try:
-        sent: SentPrompt | None = await _sent(runtime, viewer, run_id, before)
+        sent: Mapping[str, object] | None = await _sent(runtime, viewer, run_id, before)
     except Refused:
         # It was not kept, or it is not for everybody who may read the story.
         sent = None
-    return RunPageView(
-        line=_line(run, names, pipelines),
-        title=shown_name(title or ""),
-        facts=tuple(_facts(run)),
-        text=runtime.live_text.get(run.id, run.text),
-        pipelines=None if pipelines is None else pipelines_view(pipelines),
-        sent=sent,
-    )
+    return {
+        "line": _line(run, names, pipelines),
+        "title": shown_name(title or ""),
+        "facts": tuple(_facts(run)),
+        "text": runtime.live_text.get(run.id, run.text),
+        "pipelines": None if pipelines is None else pipelines_view(pipelines),
+        "sent": sent,
+    }
 
 
 async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
@@ -160,16 +132,17 @@ async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
     return found
 
 
-async def _sent(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> SentPrompt:
+async def _sent(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> Mapping[str, object]:
+    """The prompt that a run has sent, and the blocks that it or the one of the run `before` has alone."""
     prompt = await read_prompt(runtime, viewer, run_id)
     changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
     largest = largest_block(prompt)
-    return SentPrompt(
-        prompt=prompt_view(prompt),
-        before=before,
-        changes=tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
-        same=sum(change.change == "same" for change in changes),
-    )
+    return {
+        "prompt": prompt_view(prompt),
+        "before": before,
+        "changes": tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
+        "same": sum(change.change == "same" for change in changes),
+    }
 
 
 def _line(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> RunLine:

@@ -21,7 +21,7 @@ from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.playground.story.settings.documents import SettingsOut
-from tavernkit.playground.story.settings_schema.leaf import Layer, Source, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import Layer, SettingsGroup, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
 from tavernkit.reading import LooseObject, ReportBuilder
@@ -83,15 +83,6 @@ class SettingFieldView(Value, frozen=True, kw_only=True):
         return _control_text(_schema_of(self.setting).nested("x-ui").nested("range").raw(name))
 
 
-class GroupView(Value, frozen=True, kw_only=True):
-    """Settings under one heading."""
-
-    key: str
-    label: str
-    about: str
-    fields: tuple[SettingFieldView, ...]
-
-
 class SettingsView(Value, frozen=True, kw_only=True):
     """The settings of one layer. `resource` is their address in the API, `context` what conditions are about (JSON)."""
 
@@ -104,7 +95,7 @@ class SettingsView(Value, frozen=True, kw_only=True):
     resource: str
     context: str
     quick: tuple[SettingFieldView, ...]
-    groups: tuple[GroupView, ...]
+    groups: tuple[tuple[str, type[SettingsGroup], tuple[SettingFieldView, ...]], ...]
     may_change: bool
 
 
@@ -156,7 +147,7 @@ async def settings_view(
             raise not_found("member")
         row, place = await _place(session, viewer, conversation, access, member, layer, typed or {})
     context: dict[str, Json] = {
-        "provider_kind": _provider_kind(place),
+        "provider_kind": _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"])),
         "is_group": sum(one.kind == "character" for one in members) > 1,
     }
     fields = [_field(setting, place, context) for setting in SETTINGS.values() if layer in setting.leaf.layers]
@@ -175,7 +166,7 @@ async def settings_view(
         context=json.dumps(context),
         quick=tuple(field for field in fields if field.setting.leaf.quick),
         groups=tuple(
-            GroupView(key=name, label=group.look.label, about=(group.__doc__ or "").strip(), fields=rest)
+            (name, group, rest)
             for name, group in GROUPS.items()
             if (rest := tuple(one for one in others if one.setting.group == name))
         ),
@@ -270,11 +261,11 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     leaf = setting.leaf
     if not leaf.refers_to:
         return tuple(ChoiceView(value=key, label=label, is_chosen=key == chosen) for key, label in leaf.labels.items())
-    rows: Sequence[Provider | Preset] = [
-        row
-        for row in (place.providers if "provider" in leaf.refers_to else place.presets)
-        if _fits(row, setting) or str(row.id) == chosen
-    ]
+    rows: Sequence[Provider | Preset]
+    if "provider" in leaf.refers_to:
+        rows = [row for row in place.providers if not row.disabled or str(row.id) == chosen]
+    else:
+        rows = [row for row in place.presets if row.kind in leaf.refers_to or str(row.id) == chosen]
     names = {str(row.id): shown_name(row.name) for row in rows}
     usual = "The default" if place.layer == "space" else "As the space says"
     otherwise = names.get(str(inherited), "")
@@ -295,16 +286,8 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     )
 
 
-def _fits(row: Provider | Preset, setting: Setting) -> bool:
-    return not row.disabled if isinstance(row, Provider) else row.kind in setting.leaf.refers_to
-
-
-def _provider_kind(place: _SettingsPlace) -> str:
-    """What kind of model answers here."""
-    return _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"]))
-
-
 def _kind_of(providers: Sequence[Provider], id: Json) -> str:
+    """What kind of model answers where this provider is chosen, or none is."""
     for row in providers:
         if str(row.id) == id or (id is None and row.is_default):
             return row.kind

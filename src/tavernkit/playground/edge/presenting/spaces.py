@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Persona, Preset, Provider, Space, SpaceMembership
+from tavernkit.playground.base.database.models import Persona, Preset, Provider, SpaceMembership
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.home import Face, face
-from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, PanelView, panel_access, panel_view
+from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_access, panel_view
 from tavernkit.playground.story.access.access import Access, SpaceAccess, space_for
 from tavernkit.playground.story.access.members import PicturedMember, pictured_members
 from tavernkit.playground.story.characters.queries import CharacterLine, Scope, characters_page
@@ -32,20 +32,6 @@ ADDABLE_SHOWN = 8
 CHOICES_SHOWN = 200
 ROLES = {"owner": "Owner", "moderator": "Moderator"}
 PARTICIPATIONS = {"muted": "Muted", "observer": "Only watching"}
-
-
-class SpaceView(Value, frozen=True, kw_only=True):
-    """The page of a space, with its conversations, what kind each is and what was said in it last."""
-
-    space: Space
-    may_begin: bool
-    may_change: bool
-    members: tuple[Face, ...]
-    stories: tuple[tuple[Conversation, str, str], ...]
-    is_first: bool
-    next: str | None
-    name_typed: str
-    problem: str
 
 
 class MemberView(Value, frozen=True, kw_only=True):
@@ -71,16 +57,6 @@ class MemberView(Value, frozen=True, kw_only=True):
         return self.talkativeness is not None or bool(self.personas or self.providers or self.presets)
 
 
-class MembersView(Value, frozen=True, kw_only=True):
-    """Everybody who is in a space, and who was; `addable` is None where the viewer may add nobody."""
-
-    panel: PanelView
-    members: tuple[MemberView, ...]
-    gone: tuple[MemberView, ...]
-    addable: tuple[tuple[UUID, Face], ...] | None
-    search: str
-
-
 class _Choices(Value, frozen=True, kw_only=True):
     """What a member can be given."""
 
@@ -97,8 +73,9 @@ async def space_view(
     after: str | None = None,
     name_typed: str | None = None,
     problem: str = "",
-) -> SpaceView:
-    """A space with a page of its conversations, those that changed last first."""
+) -> Mapping[str, object]:
+    """A space with a page of its conversations, those that changed last first: what kind each is, and what was said in
+    it last."""
     stories = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
     async with runtime.database.read() as session:
         access = await space_for(session, space_id, viewer, Access.READ)
@@ -106,14 +83,14 @@ async def space_view(
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
     space = access.space
-    return SpaceView(
-        space=space,
-        may_begin=space.status == "active" and access.level >= Access.TAKE_PART,
-        may_change=access.level >= Access.ADMINISTER,
-        members=tuple(
+    return {
+        "space": space,
+        "may_begin": space.status == "active" and access.level >= Access.TAKE_PART,
+        "may_change": access.level >= Access.ADMINISTER,
+        "members": tuple(
             face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),
-        stories=tuple(
+        "stories": tuple(
             (
                 row.conversation,
                 KINDS.get(row.conversation.kind, ""),
@@ -121,16 +98,16 @@ async def space_view(
             )
             for row in shown
         ),
-        is_first=after is None,
-        next=None if last is None else cursor(moment(last.updated_at), str(last.id)),
-        name_typed=space.name if name_typed is None else name_typed,
-        problem=problem,
-    )
+        "is_first": after is None,
+        "next": None if last is None else cursor(moment(last.updated_at), str(last.id)),
+        "name_typed": space.name if name_typed is None else name_typed,
+        "problem": problem,
+    }
 
 
 async def members_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = ""
-) -> MembersView:
+) -> Mapping[str, object]:
     """Who is in the space of a conversation, as one who may look there sees it."""
     search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
@@ -149,13 +126,13 @@ async def members_view(
         addable = await _addable(session, viewer, rows, search) if is_owner else None
     active = [row for row in rows if row.member.status == "active"]
     gone = [row for row in rows if row.member.status != "active"]
-    return MembersView(
-        panel=panel_view(conversation, access, "members", problem),
-        members=tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
-        gone=tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
-        addable=addable,
-        search=search,
-    )
+    return {
+        "panel": panel_view(conversation, access, "members", problem),
+        "members": tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
+        "gone": tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
+        "addable": addable,
+        "search": search,
+    }
 
 
 async def _addable(
