@@ -111,16 +111,6 @@ class GalleryView(Value, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class CardBookView(Value, frozen=True, kw_only=True):
-    """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
-
-    name: str
-    description: str
-    count: int
-    enabled: int
-    entries: tuple[tuple[str, str], ...]
-
-
 class EditView(Value, frozen=True, kw_only=True):
     """The form of a card. `form` is what its boxes hold, `now` what the card says where it says something else.
 
@@ -348,20 +338,21 @@ def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[tup
     )
 
 
-def _book_view(book: Book) -> CardBookView:
-    return CardBookView(
-        name=_shown(book.name or "") or "Lorebook",
-        description=storable(book.description or ""),
-        count=len(book.entries),
-        enabled=sum(entry.enabled for entry in book.entries),
-        entries=tuple(
+def _book_view(book: Book) -> Mapping[str, object]:
+    """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
+    return {
+        "name": _shown(book.name or "") or "Lorebook",
+        "description": storable(book.description or ""),
+        "count": len(book.entries),
+        "enabled": sum(entry.enabled for entry in book.entries),
+        "entries": tuple(
             (
                 _shown(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
                 "always" if entry.constant else storable(", ".join(entry.keys)),
             )
             for entry in book.entries[:BOOK_ENTRIES]
         ),
-    )
+    }
 
 
 def _with_ends(lines: Sequence[VersionLine]) -> tuple[tuple[VersionLine, str], ...]:
