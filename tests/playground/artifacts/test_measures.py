@@ -11,7 +11,7 @@ from tavernkit.values import Json, JsonObject
 def shares(content: Json, schema: JsonObject | None = None) -> dict[str, float | None]:
     value = content_view(content, "json", IN_PANEL, schema=schema).value
     assert value is not None
-    return {field.name: field.value.share for field in value.fields}
+    return {name: field.share for name, field in value.fields}
 
 
 def bounded(**bounds: Json) -> JsonObject:
@@ -52,7 +52,7 @@ def test_the_schema_is_followed_into_objects_lists_and_its_own_definitions() -> 
     }
     value = content_view({"party": [{"health": 4}]}, "json", IN_PANEL, schema=schema).value
     assert value is not None
-    assert value.fields[0].value.items[0].fields[0].value.share == 40
+    assert value.fields[0][1].items[0].fields[0][1].share == 40
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str
         lower = await _branch(at, left, "Lower")
         await _branch(at, at.conversation_id, "Right")
         view = await tree_view(at.play.runtime, at.play.viewer, lower)
-        assert [(node.title, node.rails) for node in view.nodes] == [
+        assert [(node.row.title, node.rails) for node in view.nodes] == [
             ("Main", ()),
             ("Left", ("tee",)),
             ("Lower", ("line", "end")),
             ("Right", ("end",)),
         ]
-        assert [node.is_current for node in view.nodes] == [False, False, True, False]
+        assert [node.row.id == view.conversation.id for node in view.nodes] == [False, False, True, False]
         html = await at.see(f"/conversations/{lower}/tree")
         assert "left “Left” at message 1" in words(html)
         assert "I am Ada." in words(html)

@@ -9,8 +9,7 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, Persona, SpaceMembership
-from tavernkit.playground.edge.presenting.home import STORIES_PER_PAGE, archive_view, home_view
-from tavernkit.playground.edge.presenting.palette import loosely
+from tavernkit.playground.edge.presenting.home import STORIES_PER_PAGE, archive_view, home_view, loosely
 from tavernkit.playground.story.conversations.service import restore_conversation
 from tavernkit.playground.story.members.service import add_member
 from tavernkit.playground.story.spaces.service import create_space

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import Conversation, Message, TextContent
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream
+from tavernkit.playground.edge.live.streaming import message_stream
 from tavernkit.playground.story.messages.service import (
     edit_message,
     exclude_message,
@@ -134,19 +134,19 @@ async def test_pages_follow(database_url: str, tmp_path: Path) -> None:
         first, second = await story.tell("One.", "Two.")
         await edit_message(story.runtime, story.viewer, first.id, content="Uno.", revision=1)
         async with story.runtime.database.read() as session:
-            changed = await changed_message_stream(session, first.id)
+            changed = await message_stream(session, first.id, kind="message_changed")
             assert f'action="replace" target="message_{first.id}"' in changed
             assert "Uno." in changed
-            last = await restored_message_stream(session, second.id)
+            last = await message_stream(session, second.id, kind="message_restored")
             assert 'action="append" target="messages"' in last
         await hide_message(story.runtime, story.viewer, first.id)
         async with story.runtime.database.read() as session:
-            gone = await changed_message_stream(session, first.id)
+            gone = await message_stream(session, first.id, kind="message_changed")
             assert f'action="remove" target="message_{first.id}"' in gone
             assert "Uno." not in gone
         await restore_message(story.runtime, story.viewer, first.id)
         async with story.runtime.database.read() as session:
-            back = await restored_message_stream(session, first.id)
+            back = await message_stream(session, first.id, kind="message_restored")
             assert f'action="before" target="message_{second.id}"' in back
 
 

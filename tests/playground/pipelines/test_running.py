@@ -201,7 +201,7 @@ async def test_a_bar_in_the_panel_goes_as_far_as_the_schema_of_its_step(database
         view = await state_view(play.runtime, play.viewer, play.conversation_id)
         value = view.cards[0].content.value
         assert value is not None
-        assert [(field.name, field.value.share) for field in value.fields] == [("Hp", 60)]
+        assert [(name, field.share) for name, field in value.fields] == [("Hp", 60)]
 
 
 @pytest.mark.parametrize("hook", ["before", "after"])

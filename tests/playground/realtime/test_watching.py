@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import Conversation, User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic, space_topic, user_topic
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.live.watching import access_check, readable_conversation
+from tavernkit.playground.edge.live.streaming import access_check, readable_conversation
 from tavernkit.playground.edge.web.authentication import Proof
 from tavernkit.playground.story.conversations.service import change_conversation
 from tavernkit.playground.story.members.service import add_member, remove_member

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from tavernkit.playground.edge.views.chat import ConversationView, OlderView
+from tavernkit.playground.edge.presenting.conversations import ConversationView, OlderView
 from tavernkit.playground.edge.web.assets import STATIC_URL, HashedFiles
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.security import SecurityMiddleware

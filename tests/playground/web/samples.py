@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.edge.presenting.conversations import ConversationView, RunView
 from tavernkit.playground.edge.presenting.home import CastChoice, HomeView, StoryCard, face
-from tavernkit.playground.edge.views.chat import ConversationView, MessageView, RunView
+from tavernkit.playground.edge.presenting.messages import MessageView
 
 EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
 OTTOLINE = "Ottoline Marsh"

@@ -8,9 +8,8 @@ import pytest
 from jinja2 import UndefinedError
 
 from tavernkit.playground.edge import web
-from tavernkit.playground.edge.presenting.home import CastChoice, NewStoryView
-from tavernkit.playground.edge.views.chat import OlderView, RunView
-from tavernkit.playground.edge.views.spaces import Face
+from tavernkit.playground.edge.presenting.conversations import OlderView, RunView
+from tavernkit.playground.edge.presenting.home import CastChoice, Face, NewStoryView
 from tavernkit.playground.edge.web.rendering import render
 from tests.playground.web import samples
 

@@ -67,12 +67,10 @@ def kept_out_answer(path: str, status: int, sentence: str) -> Response:
 
 
 async def error_page(request: Request, error: Exception) -> Response:
-    if is_below(request.url.path):
-        return error_answer(error)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else UNEXPECTED
     if not _is_for_programs(request.url.path):
-        return _page(request, status, sentence)
+        return _answer(request, error, status, "refused", sentence)
     if status == 400:
         # The framework's, about a body that is not even text.
         return _json(422, "invalid", "The request cannot be read: look at its body.")
@@ -92,11 +90,7 @@ async def refused_page(request: Request, error: Exception) -> Response:
 
 
 async def full_page(request: Request, error: Exception) -> Response:
-    if is_below(request.url.path):
-        return error_answer(error)
-    if _is_for_programs(request.url.path):
-        return _json(507, "storage_full", str(error))
-    return _page(request, 507, str(error))
+    return _answer(request, error, 507, "storage_full", str(error))
 
 
 async def unwritten_page(request: Request, error: Exception) -> Response:
@@ -107,38 +101,31 @@ async def unwritten_page(request: Request, error: Exception) -> Response:
 
 
 async def busy_page(request: Request, error: Exception) -> Response:
-    if is_below(request.url.path):
-        return error_answer(error)
-    if _is_for_programs(request.url.path):
-        answer: Response = _json(503, "database_busy", str(error))
-    else:
-        answer = _page(request, 503, str(error))
+    answer = _answer(request, error, 503, "database_busy", str(error))
     answer.headers["Retry-After"] = str(DatabaseBusyError.retry_after_seconds)
     return answer
 
 
 async def unexpected_page(request: Request, error: Exception) -> Response:
     """For what nobody was ready for. The server logs it; this answer is given outside of all that we add to answers."""
-    if is_below(request.url.path):
-        answer: Response = error_answer(error)
-    elif _is_for_programs(request.url.path):
-        answer = _json(500, "internal_error", UNEXPECTED)
-    else:
-        answer = _page(request, 500, UNEXPECTED)
+    answer = _answer(request, error, 500, "internal_error", UNEXPECTED)
     add_security_headers(answer.headers)
     return answer
 
 
 async def unreadable_page(request: Request, error: Exception) -> Response:
+    problems = error.errors() if isinstance(error, RequestValidationError) else []
+    fields = ", ".join(".".join(map(str, item["loc"])) for item in problems)
+    return _answer(request, error, 422, "invalid", f"The request cannot be read: look at {fields or 'its form'}.")
+
+
+def _answer(request: Request, error: Exception, status: int, code: str, sentence: str) -> Response:
+    """The sentence in the form in which somebody asked: as a page, as JSON, or as the models' endpoint says it."""
     if is_below(request.url.path):
         return error_answer(error)
-    fields = (
-        [".".join(map(str, item["loc"])) for item in error.errors()]
-        if isinstance(error, RequestValidationError)
-        else []
-    )
-    sentence = f"The request cannot be read: look at {', '.join(fields) or 'its form'}."
-    return _json(422, "invalid", sentence) if _is_for_programs(request.url.path) else _page(request, 422, sentence)
+    if _is_for_programs(request.url.path):
+        return _json(status, code, sentence)
+    return problem(request, status, sentence, title=TITLES.get(status, FAILED))
 
 
 def _is_for_programs(path: str) -> bool:
@@ -147,7 +134,3 @@ def _is_for_programs(path: str) -> bool:
 
 def _json(status: int, code: str, sentence: str, current: Json = None) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "sentence": sentence, "current": current}}, status)
-
-
-def _page(request: Request, status: int, sentence: str) -> Response:
-    return problem(request, status, sentence, title=TITLES.get(status, FAILED))

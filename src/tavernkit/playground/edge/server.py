@@ -54,14 +54,8 @@ class Server(BoundedServer):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         # Uvicorn's own would raise the signal again behind itself, and nothing could be handed back any more.
-        loop = asyncio.get_running_loop()
-        for sig in SIGNALS:
-            loop.add_signal_handler(sig, self._leave, sig)
-        try:
+        with _at_signal(self._leave):
             yield
-        finally:
-            for sig in SIGNALS:
-                loop.remove_signal_handler(sig)
 
     def _leave(self, sig: int) -> None:
         self._runtime.stopping.set()
@@ -109,16 +103,24 @@ async def _serve(settings: AppConfig, listening: socket, on_ready: Callable[[str
             await asyncio.gather(*working)
 
 
-async def _reached(settings: AppConfig) -> bool:
-    """Wait for a database that is away; False when a signal comes first."""
-    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+@contextmanager
+def _at_signal(act: Callable[[int], None]) -> Iterator[None]:
+    """Meanwhile, have this done when somebody wants us to end."""
+    loop = asyncio.get_running_loop()
     for sig in SIGNALS:
-        loop.add_signal_handler(sig, stopping.set)
+        loop.add_signal_handler(sig, act, sig)
     try:
-        return await wait_until_reachable(settings.resolved_database_url, stopping)
+        yield
     finally:
         for sig in SIGNALS:
             loop.remove_signal_handler(sig)
+
+
+async def _reached(settings: AppConfig) -> bool:
+    """Wait for a database that is away; False when a signal comes first."""
+    stopping = asyncio.Event()
+    with _at_signal(lambda _: stopping.set()):
+        return await wait_until_reachable(settings.resolved_database_url, stopping)
 
 
 async def _refuse_strangers(runtime: Runtime) -> None:
@@ -141,17 +143,16 @@ async def work(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
     async with open_runtime(settings) as runtime:
         await check_key(runtime)
         name = _worker_name()
-        runs, jobs = _workers(runtime, name)
-        loop = asyncio.get_running_loop()
+        workers = _workers(runtime, name)
 
         def leave() -> None:
-            runs.stop()
-            jobs.stop()
+            for worker in workers:
+                worker.stop()
 
         for sig in SIGNALS:
-            loop.add_signal_handler(sig, leave)
+            asyncio.get_running_loop().add_signal_handler(sig, leave)
         on_ready(name)
-        await asyncio.gather(runs.run(), jobs.run())
+        await asyncio.gather(*(worker.run() for worker in workers))
 
 
 def _workers(runtime: Runtime, name: str) -> tuple[Worker, JobWorker]:

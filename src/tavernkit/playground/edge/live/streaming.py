@@ -24,17 +24,20 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, OutboxEvent
 from tavernkit.playground.base.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_access_in_question
+from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
-from tavernkit.playground.edge.presenting.messages import message_view
+from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view
 from tavernkit.playground.edge.presenting.runs import turns_view
-from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
+from tavernkit.playground.edge.web.authentication import Proof, authenticate
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import changed_stream, chosen_stream, stream
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.artifacts.journal import STEPS_ENDED
 
 KEEP_ALIVE_SECONDS = 15.0
@@ -97,7 +100,7 @@ async def merged_streams(
     waiting = {_next_piece(stream): conversation_id for conversation_id, stream in streams.items()}
     try:
         for conversation_id in refused:
-            yield _closed(conversation_id)
+            yield _sse(conversation_id, "closed", "{}")
         while waiting:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -107,7 +110,7 @@ async def merged_streams(
                     waiting[_next_piece(streams[conversation_id])] = conversation_id
                     yield piece
                 elif waiting and not runtime.stopping.is_set():
-                    yield _closed(conversation_id)
+                    yield _sse(conversation_id, "closed", "{}")
     finally:
         for task in waiting:
             task.cancel()
@@ -120,8 +123,29 @@ def _next_piece(stream: AsyncGenerator[str, None]) -> asyncio.Future[str | None]
     return asyncio.ensure_future(anext(stream, None))
 
 
-def _closed(conversation_id: UUID) -> str:
-    return _sse(conversation_id, "closed", "{}")
+async def readable_conversation(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, SpaceAccess]:
+    """The conversation and what this person may do in it, if they may read it."""
+    async with runtime.database.read() as session:
+        return await conversation_for(session, conversation_id, viewer, Access.READ)
+
+
+def access_check(
+    runtime: Runtime, viewer: Viewer, proof: Proof, owner_id: UUID, conversation_id: UUID
+) -> Callable[[], Awaitable[bool]]:
+    """Asks whether the proof is still good, is still this person's, and they may still read the conversation."""
+
+    async def look() -> bool:
+        try:
+            now = await authenticate(runtime, proof, owner_id)
+            await readable_conversation(runtime, now, conversation_id)
+        except Refused:
+            return False
+        return now.user_id == viewer.user_id
+
+    # The tabs of one person ask together.
+    return lambda: runtime.shared.do(("watching", proof, conversation_id, viewer.user_id), look)
 
 
 class _Page:
@@ -204,26 +228,15 @@ async def _may_still_read(may_read: Callable[[], Awaitable[bool]]) -> bool:
         return True
 
 
-async def message_stream(session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER) -> Markup:
-    """The message at the end of the list; one that is there already is replaced, not doubled."""
-    return (await _new_message(session, message_id))(permissions)
-
-
-async def changed_message_stream(
-    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
+async def message_stream(
+    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER, *, kind: str = "message"
 ) -> Markup:
-    """The message where it stands, as it is now, or no more; nothing happens on a page that does not show it."""
-    return (await _changed_message(session, message_id))(permissions)
-
-
-async def restored_message_stream(
-    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
-) -> Markup:
-    """The message back in its place; nothing happens on a page that does not show what comes behind it."""
-    return (await _restored_message(session, message_id))(permissions)
+    """What an event of this kind about a message does to a page; on one that does not show its place, nothing."""
+    return (await RENDERER_OF.get(kind, _new_message)(session, message_id))(permissions)
 
 
 async def _new_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message at the end of the list; one that is there already is replaced, not doubled."""
     view = await message_view(session, message_id)
     if view is None:
         return _nothing
@@ -231,6 +244,7 @@ async def _new_message(session: AsyncSession, message_id: UUID) -> Renderer:
 
 
 async def _changed_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message where it stands, as it is now, or no more."""
     view = await message_view(session, message_id)
     target = f"message_{message_id}"
     if view is None:
@@ -239,6 +253,7 @@ async def _changed_message(session: AsyncSession, message_id: UUID) -> Renderer:
 
 
 async def _restored_message(session: AsyncSession, message_id: UUID) -> Renderer:
+    """The message back in its place."""
     view = await message_view(session, message_id)
     gone = stream("remove", f"message_{message_id}")
     if view is None:

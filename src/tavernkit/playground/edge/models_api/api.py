@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import ApiViewer
-from tavernkit.playground.edge.live.watching import access_check
+from tavernkit.playground.edge.live.streaming import access_check
 from tavernkit.playground.edge.models_api.completion import CompletionRequest, CompletionResponse
 from tavernkit.playground.edge.models_api.conversation_matching import conversation_for_request, named_conversation
 from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, documented_errors

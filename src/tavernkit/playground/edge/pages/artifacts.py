@@ -13,7 +13,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.artifacts import TAG_PATTERN
 from tavernkit.playground.edge.presenting.artifact_history import history_view
-from tavernkit.playground.edge.presenting.artifacts import history_address, state_view
+from tavernkit.playground.edge.presenting.artifacts import state_view
 from tavernkit.playground.edge.presenting.panel import panel_page
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
@@ -59,7 +59,7 @@ async def restore(
         await restore_version(runtime, viewer, conversation_id, tag, version=version, based_on_version=base)
     except Refused as refused:
         return await _page(runtime, viewer, conversation_id, tag, refused=refused)
-    return RedirectResponse(history_address(conversation_id, tag), status_code=303)
+    return RedirectResponse(f"/conversations/{conversation_id}/artifacts/{tag}", status_code=303)
 
 
 @router.post("/artifacts/{tag}/reset")
@@ -69,7 +69,7 @@ async def reset(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, 
         await reset_artifacts(runtime, viewer, conversation_id, [tag])
     except Refused as refused:
         return await _page(runtime, viewer, conversation_id, tag, refused=refused)
-    return RedirectResponse(history_address(conversation_id, tag), status_code=303)
+    return RedirectResponse(f"/conversations/{conversation_id}/artifacts/{tag}", status_code=303)
 
 
 async def _page(

@@ -15,13 +15,13 @@ from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.characters import MAX_EDIT_BYTES
-from tavernkit.playground.edge.presenting.character_imports import import_view
 from tavernkit.playground.edge.presenting.characters import (
     GalleryQuery,
     character_page_view,
     deletion_view,
     edit_view,
     gallery_view,
+    import_view,
     version_page_view,
     versions_view,
 )

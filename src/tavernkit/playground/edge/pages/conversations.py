@@ -12,8 +12,14 @@ from pydantic import StringConstraints
 
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.live.streaming import conversation_stream, merged_streams, message_stream, run_stream
-from tavernkit.playground.edge.live.watching import access_check, readable_conversation
+from tavernkit.playground.edge.live.streaming import (
+    access_check,
+    conversation_stream,
+    merged_streams,
+    message_stream,
+    readable_conversation,
+    run_stream,
+)
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of

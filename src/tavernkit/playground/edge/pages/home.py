@@ -14,8 +14,7 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
-from tavernkit.playground.edge.presenting.home import PaletteLink, archive_view, home_view, new_story_view
-from tavernkit.playground.edge.presenting.palette import places
+from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view, places
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.spaces.service import create_space, start_story
@@ -101,7 +100,7 @@ async def palette(
 ) -> dict[str, list[dict[str, str]]]:
     """Where the palette leads."""
     response.headers.update(_UNCACHED)
-    return {"places": [_json(place) for place in await places(runtime, viewer, q)]}
+    return {"places": await places(runtime, viewer, q)}
 
 
 def _place(after: str | None) -> tuple[datetime, UUID] | None:
@@ -110,7 +109,3 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
     except Refused:
         sentence = "This page of the list cannot be found. Begin at the first one."
         raise Refused(code="invalid", sentence=sentence) from None
-
-
-def _json(place: PaletteLink) -> dict[str, str]:
-    return {"kind": place.kind, "name": place.name, "about": place.about, "address": place.address}

@@ -16,23 +16,21 @@ from tavernkit.playground.base.database.models import LorebookEntry
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.requests import After
-from tavernkit.playground.edge.presenting.lorebook_entry_form import (
+from tavernkit.playground.edge.presenting.lorebooks import (
     LABELS,
     LOGICS,
     POSITIONS,
     ROLES,
     EntryForm,
-    changed_fields,
-)
-from tavernkit.playground.edge.presenting.lorebook_entry_form import entry_form as form_of
-from tavernkit.playground.edge.presenting.lorebooks import (
     LoreTestView,
+    changed_fields,
     differences,
     entry_row,
     lore_test_view,
     lorebook_view,
     lorebooks_view,
 )
+from tavernkit.playground.edge.presenting.lorebooks import entry_form as form_of
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
@@ -234,7 +232,7 @@ async def _book_page(
         refused,
         view=view,
         trial=trial or LoreTestView(text=""),
-        given=given or {"name": view.name, "description": view.description},
+        given=given or {"name": view.book.name, "description": view.book.description},
         problem=refused.sentence if refused else "",
     )
 

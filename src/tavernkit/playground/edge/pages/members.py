@@ -13,8 +13,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.members import MemberChange
-from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
+from tavernkit.playground.edge.presenting.spaces import members_view
 from tavernkit.playground.edge.web.forms import Version, understood, whole_number
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.access.access import Access, active_members, member_for

@@ -13,9 +13,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream, run_stream
-from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
-from tavernkit.playground.edge.views.chat import MessageView
+from tavernkit.playground.edge.live.streaming import message_stream, run_stream
+from tavernkit.playground.edge.presenting.messages import MessageView, find_permissions, shown_to
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import (
     TOAST,
@@ -118,7 +117,7 @@ async def restore(request: Request, runtime: AppRuntime, viewer: PageViewer, mes
     restored = await restore_message(runtime, viewer, message_id)
     async with runtime.database.read() as session:
         permissions = await find_permissions(session, restored.conversation_id, viewer)
-        streams = await restored_message_stream(session, message_id, permissions)
+        streams = await message_stream(session, message_id, permissions, kind="message_restored")
         streams += toast_stream(ToastView(sentence="The message is back.")) + await run_stream(
             runtime, session, restored.conversation_id
         )
@@ -176,7 +175,7 @@ async def _changed(
     """The message as it is now, for who has just changed it."""
     async with runtime.database.read() as session:
         permissions = await find_permissions(session, changed.conversation_id, viewer)
-        streams = first + await changed_message_stream(session, changed.id, permissions)
+        streams = first + await message_stream(session, changed.id, permissions, kind="message_changed")
     return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
 
 

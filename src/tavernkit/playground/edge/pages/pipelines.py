@@ -13,8 +13,13 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.requests import After
-from tavernkit.playground.edge.presenting.pipelines import conflict_view, profile_view, profiles_view
-from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
+from tavernkit.playground.edge.presenting.pipelines import (
+    ConflictView,
+    ProfileView,
+    conflict_view,
+    profile_view,
+    profiles_view,
+)
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
@@ -296,7 +301,7 @@ def _refused(request: Request, view: ProfileView, refused: Refused, conflict: Co
     streams = stream("update", "problem", sentence) + _checked(view)
     if conflict is not None:
         # Who has seen what is there now, and saves again, means it.
-        streams += saved_streams("settings_version", view.version)
+        streams += saved_streams("settings_version", view.row.settings_version)
     return HTMLResponse(str(streams), refused.status, media_type=CONTENT_TYPE)
 
 

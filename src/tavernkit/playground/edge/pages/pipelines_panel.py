@@ -12,7 +12,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_answer, panel_page
-from tavernkit.playground.edge.presenting.pipelines_panel import pipelines_panel_view
+from tavernkit.playground.edge.presenting.pipelines import pipelines_panel_view
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.pipelines.choosing import choose_profile, forget_choice
 from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace

@@ -13,8 +13,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_page
-from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view
-from tavernkit.playground.edge.presenting.settings_values import typed_changes
+from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view, typed_changes
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
@@ -89,7 +88,7 @@ async def _save(
     fields: dict[str, str],
     shown: list[str],
 ) -> None:
-    ids = {"space": view.panel.space_id, "member": view.member_id, "conversation": conversation_id}
+    ids = {"space": view.panel.space.id, "member": view.member_id, "conversation": conversation_id}
     id = UUID(str(ids[view.layer]))
     read, change = _SERVICES[view.layer]
     seen = await read(runtime, viewer, id)

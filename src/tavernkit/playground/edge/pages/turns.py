@@ -18,8 +18,13 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.runs import MAX_SLOTS
 from tavernkit.playground.edge.live.streaming import run_stream
 from tavernkit.playground.edge.presenting.prompt_preview import preview_view
-from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_steps, round_view
-from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
+from tavernkit.playground.edge.presenting.runs import (
+    CandidatesView,
+    RoundView,
+    candidates_view,
+    copilot_steps,
+    round_view,
+)
 from tavernkit.playground.edge.web.forms import whole_number
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing, wants_streams

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
-from tavernkit.playground.edge.presenting.artifact_cards import Marks, Path, on_one_line, plain_text, short_words
-from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, DiffLineView, Mark, WordsView
+from tavernkit.playground.edge.presenting.artifact_cards import Mark, Marks, Path, on_one_line, plain_text, short_words
 from tavernkit.playground.story.artifacts.documents import in_words
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
 MOST_VALUES = 5_000
 DEEPEST = 40
@@ -19,6 +19,27 @@ MOST_SHOWN = 60
 LONGEST_LINE = 400
 LONGEST_WORDS = 120
 GONE = "\0gone"
+LineKind: TypeAlias = Literal["came", "went", "around", "place"]
+KINDS: Mapping[str, LineKind] = {"+": "came", "-": "went", "@": "place"}
+
+
+class WordsView(Value, frozen=True, kw_only=True):
+    """One thing that a version has changed in a JSON value."""
+
+    op: Literal["add", "remove", "replace"]
+    where: str
+    before: str = ""
+    after: str = ""
+
+
+class ArtifactChangeView(Value, frozen=True, kw_only=True):
+    """What became of the version before. `lines` are those of a unified diff: what came, went, or stands around it;
+    `place` is where others are left out. `large`: there is too much of it to be compared here."""
+
+    kind: Literal["first", "same", "words", "lines", "large"]
+    words: tuple[WordsView, ...] = ()
+    lines: tuple[tuple[LineKind, str], ...] = ()
+    more: int = 0
 
 
 def compared(before: ArtifactVersion | None, after: ArtifactVersion) -> ArtifactChange | None:
@@ -42,19 +63,13 @@ def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -
             content = None if before is None else before.content
             words = tuple(_words(operation, content) for operation in change.patch[:MOST_SHOWN])
             return ArtifactChangeView(
-                kind="words" if words else "same",
-                words=words,
-                more=len(change.patch) - len(words),
+                kind="words" if words else "same", words=words, more=len(change.patch) - len(words)
             )
         case "unified":
             # The first two lines name the versions, which stand above.
             lines = change.text.split("\n")[2:]
-            shown = tuple(_line(line) for line in lines[: MOST_SHOWN * 3])
-            return ArtifactChangeView(
-                kind="lines" if shown else "same",
-                lines=shown,
-                more=len(lines) - len(shown),
-            )
+            shown = tuple((KINDS.get(line[:1], "around"), _line(line)) for line in lines[: MOST_SHOWN * 3])
+            return ArtifactChangeView(kind="lines" if shown else "same", lines=shown, more=len(lines) - len(shown))
 
 
 def marks_of(change: ArtifactChange | None) -> Marks:
@@ -92,13 +107,19 @@ def _is_small(value: Json) -> bool:
 
 
 def _words(operation: JsonObject, before: Json) -> WordsView:
-    path = _path(operation)
-    op = operation["op"]
-    was = "" if op == "add" else short_words(find_in_json(before, operation["path"]), LONGEST_WORDS)
-    now = "" if op == "remove" else short_words(operation["value"], LONGEST_WORDS)
+    path, pointer = _path(operation), str(operation["path"])
     # What comes into a list or leaves it has no name of its own.
-    named = path[:-1] if op != "replace" and path and path[-1].isdecimal() else path
-    return WordsView(op=op, where=_where(named), before=was, after=now)
+    named = path[:-1] if path and path[-1].isdecimal() else path
+    match operation["op"]:
+        case "add":
+            return WordsView(op="add", where=_where(named), after=short_words(operation["value"], LONGEST_WORDS))
+        case "remove":
+            was = short_words(find_in_json(before, pointer), LONGEST_WORDS)
+            return WordsView(op="remove", where=_where(named), before=was)
+        case _:
+            was = short_words(find_in_json(before, pointer), LONGEST_WORDS)
+            now = short_words(operation["value"], LONGEST_WORDS)
+            return WordsView(op="replace", where=_where(path), before=was, after=now)
 
 
 def _where(path: Path) -> str:
@@ -108,19 +129,11 @@ def _where(path: Path) -> str:
     return on_one_line(" › ".join(parts), LONGEST_WORDS)
 
 
-def _line(line: str) -> DiffLineView:
-    text = plain_text(line[1 : LONGEST_LINE + 1]) + ("…" if len(line) > LONGEST_LINE + 1 else "")
-    match line[:1]:
-        case "+":
-            return DiffLineView(kind="came", text=text)
-        case "-":
-            return DiffLineView(kind="went", text=text)
-        case "@":
-            return DiffLineView(kind="place", text="")
-        case _:
-            return DiffLineView(kind="around", text=text)
+def _line(line: str) -> str:
+    if line.startswith("@"):
+        return ""
+    return plain_text(line[1 : LONGEST_LINE + 1]) + ("…" if len(line) > LONGEST_LINE + 1 else "")
 
 
 def _path(operation: JsonObject) -> Path:
-    pointer: str = operation["path"]
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:])

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from tavernkit.artifacts import Artifact, is_on_page, redacted
+from tavernkit.artifacts.redaction import Redaction
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
-from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, marks_of
-from tavernkit.playground.edge.presenting.artifacts import history_address
+from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, ContentView, content_view
+from tavernkit.playground.edge.presenting.artifact_changes import ArtifactChangeView, change_view, compared, marks_of
 from tavernkit.playground.edge.presenting.messages import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import ArtifactVersionView, HistoryView
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.service import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
-from tavernkit.values import JsonObject
+from tavernkit.values import JsonObject, Value
 
 VERSIONS_PER_PAGE = 20
 
@@ -31,10 +30,29 @@ ARCHIVED = {
 }
 
 
+class KeptVersionView(Value, frozen=True, kw_only=True):
+    """A version in the history. What people must not see has a trace instead of a content.
+
+    `archived` says why it was put away, if it was. `is_current`: it is what counts where the story is now.
+    """
+
+    kept: KeptVersion
+    by: str
+    is_current: bool
+    archived: str
+    may_restore: bool
+    content: ContentView | None
+    change: ArtifactChangeView | None
+    trace: Redaction | None
+
+
 async def history_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, before: int | None = None, problem: str = ""
-) -> HistoryView:
-    """The versions below number `before`, the newest first: of every swipe, in use or archived."""
+) -> Mapping[str, object]:
+    """The versions below number `before`, the newest first: of every swipe, in use or archived.
+
+    `head_version` is what a restore is based on.
+    """
     async with read_at_one_moment(runtime.database) as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         head, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
@@ -43,31 +61,25 @@ async def history_view(
         current = await current_version(session, conversation_id, tag)
         schema = (await schemas_by_tag(session, conversation_id)).get(tag)
     may_change = permissions_of(conversation, access).can_take_part
-    address = history_address(conversation_id, tag)
     shown = kept[:VERSIONS_PER_PAGE]
     before_each = [*kept[1:], None]
-    return HistoryView(
-        conversation_id=str(conversation_id),
-        title=shown_name(conversation.title),
-        space_name=shown_name(access.space.name),
-        tag=tag,
-        name=in_words(tag),
-        address=address,
-        is_hidden=not is_on_page(artifact.visibility),
-        head_version=head.latest_version,
-        may_change=may_change,
-        versions=tuple(
-            _version(conversation_id, artifact, one, previous, schema, current=current, may_change=may_change)
+    return {
+        "conversation": conversation,
+        "tag": tag,
+        "is_hidden": not is_on_page(artifact.visibility),
+        "head_version": head.latest_version,
+        "may_change": may_change,
+        "versions": tuple(
+            _version(artifact, one, previous, schema, current=current, may_change=may_change)
             for one, previous in zip(shown, before_each, strict=False)
         ),
-        is_first=before is None,
-        next=f"{address}?before={shown[-1].version.version}" if len(kept) > len(shown) else "",
-        problem=problem,
-    )
+        "is_first": before is None,
+        "has_more": len(kept) > len(shown),
+        "problem": problem,
+    }
 
 
 def _version(
-    conversation_id: UUID,
     artifact: Artifact,
     kept: KeptVersion,
     previous: KeptVersion | None,
@@ -75,21 +87,15 @@ def _version(
     *,
     current: int | None,
     may_change: bool,
-) -> ArtifactVersionView:
+) -> KeptVersionView:
     version = kept.version
     is_shown = is_on_page(artifact.visibility)
     before = None if previous is None else previous.version
     change = compared(before, version) if is_shown else None
-    trace = None if is_shown else redacted(version.content)
-    at = "" if version.turn_id is None else f"/conversations/{conversation_id}#message_{version.turn_id}"
-    return ArtifactVersionView(
-        number=version.version,
-        turn=version.turn,
-        created_at=version.created_at,
+    return KeptVersionView(
+        kept=kept,
         by=_by(kept),
-        message_address=at if kept.is_on_path else "",
         is_current=version.version == current,
-        is_on_path=kept.is_on_path,
         archived="" if kept.reason is None else ARCHIVED.get(kept.reason, "Archived"),
         may_restore=may_change and version.version != current and version.content_type == artifact.content_type,
         content=(
@@ -98,8 +104,7 @@ def _version(
             else None
         ),
         change=change_view(change, before) if is_shown else None,
-        hash="" if trace is None else trace["hash"],
-        length=0 if trace is None else trace["length"],
+        trace=None if is_shown else redacted(version.content),
     )
 
 

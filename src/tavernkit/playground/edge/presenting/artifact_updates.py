@@ -14,8 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.database.models import ArtifactHead, Message, MessageSwipe, OutboxEvent
-from tavernkit.playground.edge.presenting.artifacts import chat_limit, overlay_views
-from tavernkit.playground.edge.views.artifacts import OverlayView
+from tavernkit.playground.edge.presenting.artifacts import OverlayView, chat_limit, overlay_views
 from tavernkit.playground.story.artifacts.journal import UPDATED
 from tavernkit.playground.story.artifacts.path import ranked_versions, session_of
 from tavernkit.playground.story.artifacts.service import heads_at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -27,33 +28,84 @@ from tavernkit.playground.edge.presenting.artifact_cards import (
     IN_FEED,
     IN_OVERLAY,
     IN_PANEL,
+    ContentLimits,
+    ContentView,
     content_view,
     on_one_line,
     short_words,
 )
-from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, is_comparable, marks_of
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import (
-    CardView,
-    ChatArtifactView,
-    FailedCardView,
-    FailureView,
-    FeedItemView,
-    FeedView,
-    LinkView,
-    OverlayView,
-    StateView,
+from tavernkit.playground.edge.presenting.artifact_changes import (
+    ArtifactChangeView,
+    change_view,
+    compared,
+    is_comparable,
+    marks_of,
 )
+from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
+from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_tag, schemas_by_tag
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.service import heads_at, newest_versions
 from tavernkit.playground.story.artifacts.store import artifact_of, read_at_one_moment
-from tavernkit.values import JsonObject
+from tavernkit.values import JsonObject, Value
 
 MOST_CARDS = 40
 MOST_ITEMS = 50
 LONGEST_GIST = 120
+
+
+class VersionView(Value, frozen=True, kw_only=True):
+    """A version of an artifact that is shown somewhere, and what it has changed, where that is shown as well."""
+
+    tag: str
+    version: ArtifactVersion
+    content: ContentView
+    change: ArtifactChangeView | None = None
+
+
+class CardView(VersionView, frozen=True, kw_only=True):
+    """An artifact in a panel. `is_fresh`: the last turn has changed it. `opens_change`: it wants to be seen as what has
+    changed. `earlier` are the versions before it, newest first, where it wants to be a timeline."""
+
+    is_fresh: bool
+    opens_change: bool
+    earlier: tuple[VersionView, ...]
+    failure: FailureView | None
+
+
+class FeedView(Value, frozen=True, kw_only=True):
+    """A timeline, newest first, of one artifact or of several that share it."""
+
+    id: str
+    items: tuple[VersionView, ...]
+    tags: tuple[str, ...]
+    failures: tuple[FailureView, ...]
+
+
+class StateView(Value, frozen=True, kw_only=True):
+    """The tab with everything that stands in panels and feeds. `rest` are the tags of those that there is no room for;
+    `is_awaited`: something is going to be kept here, and nothing is yet. `failed` are those whose steps have made
+    nothing, by tag; `may_run`: what has failed can be run again."""
+
+    panel: PanelView
+    cards: tuple[CardView, ...]
+    rest: tuple[str, ...]
+    feeds: tuple[FeedView, ...]
+    failed: Mapping[str, FailureView]
+    is_awaited: bool
+    may_run: bool
+
+
+class OverlayView(Value, frozen=True, kw_only=True):
+    """A card over the page; `gist` is the beginning of it on one line."""
+
+    conversation_id: UUID
+    gist: str
+    shown: VersionView
+
+
+ChatArtifact: TypeAlias = tuple[Literal["item", "block"], VersionView]
+"""What the swipe of a message has left in the chat: an item of its own behind it, or a block inside it."""
 
 
 async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:
@@ -72,22 +124,17 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
     }
     shown = project_all(map(_quick_to_project, by_tag.values()))
     in_panels = [one for projections in shown.values() for one in projections if one.surface.place == "panel"]
+    without_version = [head.tag for head in heads if head.tag in failures and head.tag not in artifacts]
     feeds = {surface: projections for surface, projections in shown.items() if surface.startswith("feed:")}
     return StateView(
         panel=panel_view(*found, "state"),
         cards=tuple(
-            _card(conversation_id, projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
+            _card(projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
             for projection in in_panels[:MOST_CARDS]
         ),
-        rest=tuple(_link(conversation_id, projection.artifact) for projection in in_panels[MOST_CARDS:]),
-        feeds=tuple(
-            _feed(conversation_id, surface, projections, schemas, failures) for surface, projections in feeds.items()
-        ),
-        failed=tuple(
-            FailedCardView(tag=head.tag, name=in_words(head.tag), failure=failures[head.tag])
-            for head in heads
-            if head.tag in failures and head.tag not in artifacts
-        )[:MOST_CARDS],
+        rest=tuple(projection.artifact.key.tag for projection in in_panels[MOST_CARDS:]),
+        feeds=tuple(_feed(surface, projections, schemas, failures) for surface, projections in feeds.items()),
+        failed={tag: failures[tag] for tag in without_version[:MOST_CARDS]},
         is_awaited=bool(heads),
         may_run=any(head.tag in failures and failures[head.tag].may_run for head in heads),
     )
@@ -97,15 +144,19 @@ async def overlay_views(session: AsyncSession, conversation_id: UUID) -> tuple[O
     """What lies over the page at the end of the path."""
     views = await _views_at(session, conversation_id, await heads_at(session, conversation_id, "overlay"))
     schemas = await schemas_by_tag(session, conversation_id) if views else {}
-    shown = ((view, project(_quick_to_project(view))) for view in views.values())
-    return tuple(
-        _overlay(conversation_id, projection, view, schemas) for view, projection in shown if projection is not None
-    )
+    overlays = []
+    for view in views.values():
+        projection = project(_quick_to_project(view))
+        if projection is not None:
+            item = projection.items[-1]
+            shown = _shown(view.artifact, item.version, IN_OVERLAY, schemas, _change(item, view.previous))
+            overlays.append(OverlayView(conversation_id=conversation_id, gist=_gist(item.version), shown=shown))
+    return tuple(overlays)
 
 
 async def chat_artifacts(
     session: AsyncSession, conversation_id: UUID, message_ids: Collection[UUID]
-) -> Mapping[str, tuple[ChatArtifactView, ...]]:
+) -> Mapping[str, tuple[ChatArtifact, ...]]:
     """What the tellings of these messages have left in the chat, by message; the same statements for any number."""
     heads = await heads_at(session, conversation_id, "chat_history")
     if not heads:
@@ -115,7 +166,7 @@ async def chat_artifacts(
     limits = {tag: chat_limit(artifact, with_before=True) for tag, artifact in artifacts.items()}
     rows = await newest_versions(session, conversation_id, limits, message_ids=message_ids)
     schemas = await schemas_by_tag(session, conversation_id) if rows else {}
-    shown: dict[tuple[str, str], ChatArtifactView] = {}
+    shown: dict[tuple[str, str], ChatArtifact] = {}
     for tag, group in groupby(rows, key=lambda row: row.tag):
         ranked = list(group)
         most = chat_limit(artifacts[tag])
@@ -126,12 +177,13 @@ async def chat_artifacts(
         for item in () if projection is None else projection.items:
             if projection and item.version.turn_id is not None and item.version.version in permissions:
                 # Of what one swipe has written several times, the last counts.
-                shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous, schemas.get(tag))
+                drawn = _shown(artifacts[tag], item.version, IN_CHAT, schemas, _change(item, view.previous))
+                shown[item.version.turn_id, tag] = projection.chat_form or "block", drawn
     wanted = {str(id) for id in message_ids}
-    by_message: dict[str, tuple[ChatArtifactView, ...]] = {}
-    for (message_id, _), drawn in sorted(shown.items(), key=lambda entry: entry[0]):
+    by_message: dict[str, tuple[ChatArtifact, ...]] = {}
+    for (message_id, _), one in sorted(shown.items(), key=lambda entry: entry[0]):
         if message_id in wanted:
-            by_message[message_id] = (*by_message.get(message_id, ()), drawn)
+            by_message[message_id] = (*by_message.get(message_id, ()), one)
     return by_message
 
 
@@ -142,10 +194,6 @@ def chat_limit(artifact: Artifact, *, with_before: bool = False) -> int | None:
     if presentation.mode == "timeline":
         return presentation.max_items
     return 2 if with_before and presentation.mode == "diff" else 1
-
-
-def history_address(conversation_id: UUID | str, tag: str) -> str:
-    return f"/conversations/{conversation_id}/artifacts/{tag}"
 
 
 async def _views_at(
@@ -186,7 +234,6 @@ def _quick_to_project(view: ArtifactView) -> ArtifactView:
 
 
 def _card(
-    conversation_id: UUID,
     projection: Projection,
     view: ArtifactView,
     turn: int,
@@ -199,73 +246,48 @@ def _card(
     tag = view.artifact.key.tag
     return CardView(
         tag=tag,
-        name=in_words(tag),
-        address=history_address(conversation_id, tag),
-        version=current.version,
-        turn=current.turn,
-        created_at=current.created_at,
+        version=current,
         is_fresh=current.turn == turn,
         content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change), schemas.get(tag)),
         change=change_view(change, previous),
         opens_change=projection.mode == "diff",
-        earlier=tuple(_item(view.artifact, version, schemas) for version in earlier),
+        earlier=tuple(_shown(view.artifact, version, IN_FEED, schemas) for version in earlier),
         failure=failures.get(tag),
     )
 
 
 def _feed(
-    conversation_id: UUID,
     surface: str,
     projections: tuple[Projection, ...],
     schemas: Mapping[str, JsonObject],
     failures: Mapping[str, FailureView],
 ) -> FeedView:
     """One timeline for all that share the surface, the newest first."""
-    shares = len(projections) > 1
     items = [(projection.artifact, item.version) for projection in projections for item in projection.items]
     newest = sorted(items, key=lambda entry: (entry[1].created_at, entry[1].version), reverse=True)[:MOST_ITEMS]
-    id = surface.partition(":")[2]
+    tags = tuple(projection.artifact.key.tag for projection in projections)
     return FeedView(
-        id=id,
-        name=in_words(id),
-        items=tuple(_item(artifact, version, schemas, is_named=shares) for artifact, version in newest),
-        histories=tuple(_link(conversation_id, projection.artifact) for projection in projections),
-        failures=tuple(
-            failures[projection.artifact.key.tag]
-            for projection in projections
-            if projection.artifact.key.tag in failures
-        ),
+        id=surface.partition(":")[2],
+        items=tuple(_shown(artifact, version, IN_FEED, schemas) for artifact, version in newest),
+        tags=tags,
+        failures=tuple(failures[tag] for tag in tags if tag in failures),
     )
 
 
-def _item(
-    artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject], *, is_named: bool = False
-) -> FeedItemView:
+def _shown(
+    artifact: Artifact,
+    version: ArtifactVersion,
+    limits: ContentLimits,
+    schemas: Mapping[str, JsonObject],
+    change: ArtifactChangeView | None = None,
+) -> VersionView:
     tag = artifact.key.tag
-    return FeedItemView(
-        id=f"{tag}_{version.version}",
-        name=in_words(tag) if is_named else "",
-        turn=version.turn,
-        created_at=version.created_at,
-        content=content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag)),
-    )
+    content = content_view(version.content, version.content_type, limits, schema=schemas.get(tag))
+    return VersionView(tag=tag, version=version, content=content, change=change)
 
 
-def _overlay(
-    conversation_id: UUID, projection: Projection, view: ArtifactView, schemas: Mapping[str, JsonObject]
-) -> OverlayView:
-    item = projection.items[-1]
-    version = item.version
-    tag = projection.artifact.key.tag
-    return OverlayView(
-        conversation_id=str(conversation_id),
-        tag=tag,
-        name=in_words(tag),
-        version=version.version,
-        gist=_gist(version),
-        content=content_view(version.content, version.content_type, IN_OVERLAY, schema=schemas.get(tag)),
-        change=None if item.change is None else change_view(item.change, view.previous),
-    )
+def _change(item: ProjectionItem, previous: ArtifactVersion | None) -> ArtifactChangeView | None:
+    return None if item.change is None else change_view(item.change, previous)
 
 
 def _gist(version: ArtifactVersion) -> str:
@@ -276,22 +298,3 @@ def _gist(version: ArtifactVersion) -> str:
             ", ".join(f"{in_words(key)}: {short_words(content[key])}" for key in [*content][:6]), LONGEST_GIST
         )
     return short_words(content, LONGEST_GIST)
-
-
-def _in_chat(
-    projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None, schema: JsonObject | None
-) -> ChatArtifactView:
-    version = item.version
-    tag = projection.artifact.key.tag
-    return ChatArtifactView(
-        form=projection.chat_form or "block",
-        id=f"{tag}_{version.version}",
-        name=in_words(tag),
-        content=content_view(version.content, version.content_type, IN_CHAT, schema=schema),
-        change=None if item.change is None else change_view(item.change, previous),
-    )
-
-
-def _link(conversation_id: UUID, artifact: Artifact) -> LinkView:
-    tag = artifact.key.tag
-    return LinkView(name=in_words(tag), address=history_address(conversation_id, tag))

@@ -1,40 +1,28 @@
-"""From rows to what the pages of characters show."""
+"""From rows to what the pages of characters and of their imports show."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 from uuid import UUID
+
+from markupsafe import Markup
 
 from tavernkit import Character as LibraryCharacter
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character
-from tavernkit.playground.base.jobs.queries import jobs_of
-from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.base.database.models import Character, Job
+from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
+from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.refused import existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.views.characters import (
-    CardBookView,
-    CardFieldView,
-    CharacterPageView,
-    CharacterVersionView,
-    DeletionView,
-    EditView,
-    GalleryView,
-    GreetingView,
-    RunningImport,
-    TagView,
-    TileView,
-    VersionPageView,
-    VersionsView,
-)
+from tavernkit.playground.edge.presenting.panel import ChoiceView
 from tavernkit.playground.story.characters.cards import changes_between, fold, stored_card
-from tavernkit.playground.story.characters.importing import IMPORT_KIND
+from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
     Scope,
@@ -46,6 +34,7 @@ from tavernkit.playground.story.characters.queries import (
     find_character,
     find_version,
     has_spoken,
+    lines_of,
     may_change,
     pictures_of,
     spaces_with,
@@ -57,7 +46,6 @@ from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.
 TILES = 48
-TILE_TAGS = 3
 MOST_TAGS = 24
 RECENT_JOBS = 20
 RECENT_VERSIONS = 5
@@ -80,6 +68,12 @@ ENDED: Mapping[str, str] = {
     "restored": "until an earlier version was restored",
     "picture": "until it got another picture",
 }
+FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
+
+AT_ONCE = 200
+"""So many files are reported in one answer to a page that is open."""
+
+ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
 
 
 class GalleryQuery(Value, frozen=True, kw_only=True):
@@ -103,6 +97,61 @@ class GalleryQuery(Value, frozen=True, kw_only=True):
         return f"/characters?{named}" if named else "/characters"
 
 
+class GalleryView(Value, frozen=True, kw_only=True):
+    """A page of the gallery. `after` is the last character of the page before, `more` the address of the next one, and
+    the value of a tag the address that chooses it, or lets go of it where it is chosen."""
+
+    query: GalleryQuery
+    tiles: Sequence[CharacterLine]
+    tags: tuple[ChoiceView, ...]
+    after: UUID | None
+    more: str | None
+    running: tuple[Job, ...]
+    problem: str = ""
+
+
+class EditView(Value, frozen=True, kw_only=True):
+    """The form of a card. `form` is what its boxes hold, `now` what the card says where it says something else.
+
+    `is_kept`: the boxes hold what somebody typed, which could not be saved.
+    """
+
+    row: Character
+    version: int
+    form: CardForm
+    now: Mapping[str, str]
+    problem: str
+    is_kept: bool
+
+
+class FileView(Value, frozen=True, kw_only=True):
+    """A file that is being imported; the sentence says what became of it.
+
+    `namesake` is the name of the character that the file could become a version of instead.
+    """
+
+    job_id: UUID
+    position: int
+    name: str
+    state: FileState
+    sentence: str
+    notes: tuple[str, ...] = ()
+    character: CharacterLine | None = None
+    namesake: str = ""
+
+
+class ImportView(Value, frozen=True, kw_only=True):
+    """An import: `next` is the first file whose end is not shown yet; `is_over` when there is nothing to wait for."""
+
+    job: Job
+    sentence: str
+    is_over: bool
+    next: int
+    files: tuple[FileView, ...]
+    failed: int
+    only_failed: bool
+
+
 async def gallery_view(
     runtime: Runtime, viewer: Viewer, query: GalleryQuery, *, after: str | None = None, tiles_alone: bool = False
 ) -> GalleryView:
@@ -122,71 +171,44 @@ async def gallery_view(
         tags = [] if tiles_alone else await used_tags(session, viewer, scope=query.scope, limit=MOST_TAGS)
         jobs = [] if tiles_alone else await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
     shown = lines[:TILES]
-    more = query.address(cursor(_key(shown[-1], query.sort), str(shown[-1].id))) if len(lines) > TILES else None
+    more = None
+    if len(lines) > TILES:
+        last = shown[-1]
+        keys = {"name": last.name_key, "recent": last.updated_at.isoformat(), "created": last.created_at.isoformat()}
+        more = query.address(cursor(keys[query.sort], str(last.id)))
     return GalleryView(
-        tiles=tuple(tile_view(line) for line in shown),
-        scope=query.scope,
-        sort=query.sort,
-        search=query.search,
-        tag=query.tag,
+        query=query,
+        tiles=shown,
         tags=_tag_views(query, tags),
-        after=None if place is None else str(place[1]),
+        after=None if place is None else place[1],
         more=more,
-        last=str(shown[-1].id) if more else None,
-        start=query.address(),
-        running=tuple(
-            RunningImport(id=str(job.id), done=job.done, total=job.total)
-            for job in jobs
-            if job.kind == IMPORT_KIND and job.status in ("queued", "running")
-        ),
+        running=tuple(job for job in jobs if job.kind == IMPORT_KIND and job.status in ("queued", "running")),
     )
 
 
-def tile_view(line: CharacterLine) -> TileView:
-    """A character in a list."""
-    return TileView(
-        id=str(line.id),
-        name=shown_name(line.name),
-        initials=initials(line.name),
-        thumbnail=line.thumbnail_sha256,
-        tags=tuple(map(shown_name, line.tags[:TILE_TAGS])),
-    )
-
-
-async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> CharacterPageView:
-    """Everything a card says."""
+async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """Everything a card says. Fields have a title and their text, rendered unless it is made for models; a greeting has
+    a number that counts from 0, and None where only groups begin like this."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
         pictures = (await pictures_of(session, [row.id])).get(row.id, {})
     card = stored_card(row).character
     texts = form_of(row.data).texts
-    return CharacterPageView(
-        id=str(row.id),
-        name=shown_name(row.name),
-        nickname=_shown(row.nickname or ""),
-        initials=initials(row.name),
-        picture=row.avatar_sha256,
-        tags=tuple(row.tags),
-        creator=_shown(texts["creator"]),
-        card_version=_shown(texts["character_version"]),
-        spec_version=row.spec_version,
-        version=row.version,
-        updated_at=row.updated_at,
-        is_shared=row.owner_id is None,
-        can_change=may_change(row, viewer),
-        fields=tuple(
-            CardFieldView(title=title, html=render_markdown(texts[field], pictures))
-            for field, title in FIELDS
-            if texts[field].strip()
+    return {
+        "row": row,
+        "nickname": _shown(row.nickname or ""),
+        "creator": _shown(texts["creator"]),
+        "card_version": _shown(texts["character_version"]),
+        "can_change": may_change(row, viewer),
+        "fields": tuple(
+            (title, render_markdown(texts[field], pictures)) for field, title in FIELDS if texts[field].strip()
         ),
-        greetings=_greetings(card, pictures),
-        technical=tuple(
-            CardFieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
-        ),
-        book=None if card.character_book is None else _book_view(card.character_book),
-        versions=tuple(map(_version_view, versions)),
-    )
+        "greetings": _greetings(card, pictures),
+        "technical": tuple((title, texts[field]) for field, title in TECHNICAL if texts[field].strip()),
+        "book": None if card.character_book is None else _book_view(card.character_book),
+        "versions": _with_ends(versions),
+    }
 
 
 def edit_view(
@@ -197,139 +219,207 @@ def edit_view(
     problem: str = "",
 ) -> EditView:
     """The form of a card, with what it says or with what somebody has typed."""
-    shown = form_of(row.data) if form is None else form
     return EditView(
-        id=str(row.id),
-        name=shown_name(row.name),
+        row=row,
         version=row.version,
-        typed=shown.texts,
-        greetings=shown.greetings["alternate_greetings"],
-        group_greetings=shown.greetings["group_only_greetings"],
-        now=dict(now or {}),
+        form=form_of(row.data) if form is None else form,
+        now=now or {},
         problem=problem,
         is_kept=form is not None,
-        picture=row.thumbnail_sha256,
-        initials=initials(row.name),
     )
 
 
-async def versions_view(runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None) -> VersionsView:
-    """The earlier cards, newest first."""
+async def versions_view(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None
+) -> Mapping[str, object]:
+    """The earlier cards, newest first, each with what ended it; `more` is the address of those before."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=VERSIONS + 1)
     shown = lines[:VERSIONS]
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
-    return VersionsView(
-        id=str(row.id),
-        name=shown_name(row.name),
-        version=row.version,
-        versions=tuple(map(_version_view, shown)),
-        more=f"/characters/{row.id}/versions?{named}" if named else None,
-    )
+    return {
+        "row": row,
+        "versions": _with_ends(shown),
+        "more": f"/characters/{row.id}/versions?{named}" if named else None,
+    }
 
 
 async def version_page_view(
     runtime: Runtime, viewer: Viewer, character_id: UUID, number: int, *, problem: str = ""
-) -> VersionPageView:
+) -> Mapping[str, object]:
     """An earlier card, and what is different by now."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         version = existing(await find_version(session, row.id, number), "version")
-    return VersionPageView(
-        id=str(row.id),
-        name=shown_name(row.name),
-        number=version.number,
-        version=row.version,
-        created_at=version.created_at,
-        changes=changes_between(version.data, row.data),
-        can_change=may_change(row, viewer),
-        problem=problem,
-    )
+    return {
+        "row": row,
+        "version": version,
+        "changes": changes_between(version.data, row.data),
+        "can_change": may_change(row, viewer),
+        "problem": problem,
+    }
 
 
-async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> DeletionView:
-    """What deleting a character would do; a refusal for who must not."""
+async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """What deleting a character would take along, and what would stay; a refusal for who must not."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         check_changeable(row, viewer)
         spaces = await spaces_with(session, row.id)
         own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
-        return DeletionView(
-            id=str(row.id),
-            name=shown_name(row.name),
-            spaces=own,
-            other_spaces=len(spaces) - len(own),
-            has_spoken=await has_spoken(session, row.id),
-            versions=row.version - 1,
-            files=len(await assets_of(session, row.id)),
-        )
+        return {
+            "row": row,
+            "spaces": own,
+            "other_spaces": len(spaces) - len(own),
+            "has_spoken": await has_spoken(session, row.id),
+            "files": len(await assets_of(session, row.id)),
+        }
 
 
-def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[TagView, ...]:
+async def import_view(
+    runtime: Runtime, viewer: Viewer, job_id: UUID, *, after: int | None = None, only_failed: bool = False
+) -> ImportView:
+    """The whole import; with `after`, only the next files behind those whose end the page shows already."""
+    async with runtime.database.read() as session:
+        job = await find_job(session, job_id, viewer)
+        if job is None or job.kind != IMPORT_KIND:
+            raise not_found("import")
+        limit = MAX_FILES if after is None else AT_ONCE
+        files = await files_of_job(session, job.id, after=None if after is None else after - 1, limit=limit)
+        made = {
+            UUID(named)
+            for file in files
+            if file.outcome
+            for named in (file.outcome["character_id"], file.outcome.get("namesake_id"))
+            if named
+        }
+        lines = await lines_of(session, viewer, made)
+    is_over = job.status not in ("queued", "running")
+    views = [_file_view(job, file, lines, is_over=is_over) for file in files]
+    seen = _first_open(views, after or 0)
+    settled = views if after is None else [view for view in views if view.state != "waiting"]
+    return ImportView(
+        job=job,
+        sentence=_import_sentence(job),
+        is_over=is_over and (after is None or len(files) < AT_ONCE),
+        next=seen,
+        files=tuple(view for view in settled if not only_failed or view.state in ("failed", "left")),
+        failed=sum(view.state in ("failed", "left") for view in views),
+        only_failed=only_failed,
+    )
+
+
+def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[ChoiceView, ...]:
     chosen = fold(query.tag)
     shown = [*tags] if not chosen or chosen in tags else [chosen, *tags]
     return tuple(
-        TagView(
-            name=shown_name(tag),
-            address=query.with_(tag="" if tag == chosen else tag).address(),
+        ChoiceView(
+            value=query.with_(tag="" if tag == chosen else tag).address(),
+            label=shown_name(tag),
             is_chosen=tag == chosen,
         )
         for tag in shown
     )
 
 
-def _key(line: CharacterLine, sort: Sort) -> str:
-    match sort:
-        case "name":
-            return line.name_key
-        case "recent":
-            return line.updated_at.isoformat()
-        case "created":
-            return line.created_at.isoformat()
-
-
-def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[GreetingView, ...]:
+def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[tuple[str, Markup, int | None], ...]:
     """In the order in which a story counts them: it leaves blank ones out."""
     greetings = [text for text in map(storable, card.greetings) if text.strip()]
     for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
+    titles = [
+        "First message",
+        *(f"Another beginning, {place} of {len(greetings)}" for place in range(2, len(greetings) + 1)),
+    ]
     return (
-        *(
-            GreetingView(
-                title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(greetings)}",
-                html=render_markdown(text, pictures),
-                number=number,
-            )
-            for number, text in enumerate(greetings)
-        ),
-        *(
-            GreetingView(title="In groups only", html=render_markdown(text, pictures), number=None)
-            for text in for_groups
-        ),
+        *((titles[number], render_markdown(text, pictures), number) for number, text in enumerate(greetings)),
+        *(("In groups only", render_markdown(text, pictures), None) for text in for_groups),
     )
 
 
-def _book_view(book: Book) -> CardBookView:
-    return CardBookView(
-        name=_shown(book.name or "") or "Lorebook",
-        description=storable(book.description or ""),
-        count=len(book.entries),
-        enabled=sum(entry.enabled for entry in book.entries),
-        entries=tuple(
+def _book_view(book: Book) -> Mapping[str, object]:
+    """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
+    return {
+        "name": _shown(book.name or "") or "Lorebook",
+        "description": storable(book.description or ""),
+        "count": len(book.entries),
+        "enabled": sum(entry.enabled for entry in book.entries),
+        "entries": tuple(
             (
                 _shown(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
                 "always" if entry.constant else storable(", ".join(entry.keys)),
             )
             for entry in book.entries[:BOOK_ENTRIES]
         ),
-    )
+    }
 
 
-def _version_view(line: VersionLine) -> CharacterVersionView:
-    return CharacterVersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
+def _with_ends(lines: Sequence[VersionLine]) -> tuple[tuple[VersionLine, str], ...]:
+    """Each version with what came after it."""
+    return tuple((line, ENDED.get(line.reason, "")) for line in lines)
 
 
 def _shown(name: str) -> str:
     """A name that need not be there."""
     text = storable(name)
     return shown_name(text) if text.strip() else ""
+
+
+def _first_open(views: Sequence[FileView], first: int) -> int:
+    """The first file whose end is not reported yet."""
+    for view in views:
+        if view.state in ("waiting", "reading"):
+            return view.position
+    return views[-1].position + 1 if views else first
+
+
+def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *, is_over: bool) -> FileView:
+    if file.outcome is None:
+        is_read = job.status == "running" and file.position == job.done
+        state: FileState = "left" if is_over else "reading" if is_read else "waiting"
+        sentence = {"left": "Not imported.", "reading": "Being read."}.get(state, "Waiting.")
+        return FileView(
+            job_id=job.id, position=file.position, name=shown_name(file.name), state=state, sentence=sentence
+        )
+    made = file.outcome["character_id"]
+    line = lines.get(UUID(made)) if made else None
+    # An import of an earlier release names none.
+    named = file.outcome.get("namesake_id")
+    namesake = lines.get(UUID(named)) if named and line is not None else None
+    return FileView(
+        job_id=job.id,
+        position=file.position,
+        name=shown_name(file.name),
+        state=ENDS.get(file.outcome["outcome"], "failed"),
+        sentence=file.outcome["sentence"],
+        notes=tuple(file.outcome["notes"]),
+        character=line,
+        namesake="" if namesake is None else shown_name(namesake.name),
+    )
+
+
+def _import_sentence(job: Job) -> str:
+    match job.status:
+        case "succeeded":
+            return _counted(job)
+        case "canceled":
+            return "The import was stopped. What had come in by then is here."
+        case "failed":
+            return str(job.error["message"]) if job.error else "The import ended before its time."
+        case _ if job.cancel_requested_at is not None:
+            return "Stopping behind the file that is being read."
+        case _:
+            return "You can leave this page; the import goes on."
+
+
+def _counted(job: Job) -> str:
+    words = {
+        "imported": "{} imported",
+        "updated": "{} updated",
+        "same": "{} here already",
+        "skipped": "{} skipped",
+        "failed": "{} not readable",
+        "missing": "{} did not arrive, send them again",
+    }
+    counts = [words[name].format(f"{job.result[name]:,}") for name in words if job.result.get(name)]
+    return f"Done: {', '.join(counts)}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -15,8 +14,7 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.panel import KINDS, trail_of
-from tavernkit.playground.edge.views.spaces import TrailView
+from tavernkit.playground.edge.presenting.panel import KINDS, TrailView, trail_of
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.queries import TreeNode, last_texts, read_tree
 from tavernkit.values import Value
@@ -26,37 +24,28 @@ Rail: TypeAlias = Literal["gap", "line", "tee", "end"]
 
 
 class TreeNodeView(Value, frozen=True, kw_only=True):
-    """A conversation in the tree. `left_at` says where it left its parent, and `left_address` leads there."""
+    """A conversation in the tree; `left_at` says where it left its parent."""
 
-    id: str
-    title: str
+    row: Conversation
     kind: str
     rails: tuple[Rail, ...]
     left_at: str
-    left_address: str
-    is_current: bool
-    is_archived: bool
-    messages: int
     last_line: str
-    updated_at: datetime
-    version: int
     may_rename: bool
     may_delete: bool
-    deletion: str
 
 
 class TreeView(Value, frozen=True, kw_only=True):
     """All conversations of a root, parents before children. `problem` is about the conversation `problem_id`, whose new
     title `typed` is kept."""
 
-    conversation_id: str
-    title: str
+    conversation: Conversation
     trail: TrailView
     nodes: tuple[TreeNodeView, ...]
     has_more: bool
-    problem: str = ""
-    problem_id: str = ""
-    typed: str = ""
+    problem: str
+    problem_id: UUID | None
+    typed: str
 
 
 NODES_SHOWN = 500
@@ -85,16 +74,14 @@ async def tree_view(
         )
     titles = {node.conversation.id: node.conversation.title for node in shown}
     return TreeView(
-        conversation_id=str(conversation.id),
-        title=shown_name(conversation.title),
+        conversation=conversation,
         trail=trail,
         nodes=tuple(
-            _node(node, rails, titles, texts, conversation_id, access, is_only=count == 1)
-            for node, rails in _with_rails(shown)
+            _node(node, rails, titles, texts, access, is_only=count == 1) for node, rails in _with_rails(shown)
         ),
         has_more=len(nodes) > NODES_SHOWN,
         problem=problem,
-        problem_id=str(problem_id or ""),
+        problem_id=problem_id,
         typed=typed,
     )
 
@@ -127,36 +114,20 @@ def _node(
     rails: tuple[Rail, ...],
     titles: Mapping[UUID, str],
     texts: Mapping[UUID, str],
-    current: UUID,
     access: SpaceAccess,
     *,
     is_only: bool,
 ) -> TreeNodeView:
     row = node.conversation
     is_open = access.space.status == "active"
-    title = shown_name(row.title)
     parent = None if row.parent_conversation_id is None else titles.get(row.parent_conversation_id)
     left = parent is not None and node.forked_from_seq is not None
-    messages = "1 message" if row.messages_count == 1 else f"{row.messages_count:,} messages"
     return TreeNodeView(
-        id=str(row.id),
-        title=title,
+        row=row,
         kind=KINDS.get(row.kind, ""),
         rails=rails,
         left_at=f"left “{shown_name(parent or '')}” at message {node.forked_from_seq:,}" if left else "",
-        left_address=_message_address(row) if left else "",
-        is_current=row.id == current,
-        is_archived=row.status == "archived",
-        messages=row.messages_count,
         last_line=str(render_markdown(texts.get(row.id, "")).striptags()),
-        updated_at=row.updated_at,
-        version=row.settings_version,
         may_rename=is_open and access.level >= Access.MODERATE and row.status in ("ready", "archived"),
         may_delete=is_open and access.level >= Access.ADMINISTER and not is_only,
-        deletion=f"Delete “{title}” with its {messages}? What branches from it stays.",
     )
-
-
-def _message_address(row: Conversation) -> str:
-    """Where the message stands that the conversation goes on from."""
-    return f"/conversations/{row.parent_conversation_id}#message_{row.forked_from_message_id}"

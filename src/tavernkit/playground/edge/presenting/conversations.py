@@ -13,17 +13,18 @@ from tavernkit.playground.base.database.models import Provider, Run, Space
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.artifacts import overlay_views
-from tavernkit.playground.edge.presenting.messages import message_views, permissions_of
-from tavernkit.playground.edge.presenting.panel import trail_of
-from tavernkit.playground.edge.presenting.runs import copilot_steps, turns_view
-from tavernkit.playground.edge.views.chat import ConversationView, OlderView, RunView
+from tavernkit.playground.edge.presenting.artifacts import OverlayView, overlay_views
+from tavernkit.playground.edge.presenting.home import model_name
+from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_views, permissions_of
+from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
+from tavernkit.playground.edge.presenting.runs import TurnsView, copilot_steps, turns_view
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
 from tavernkit.playground.story.runs.speakers import may_speak
+from tavernkit.values import Value
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
 
@@ -33,6 +34,62 @@ SHOWN: Mapping[str, ShownStatus] = {
     "failed": "failed",
     "canceled": "canceled",
 }
+
+
+class RunView(Value, frozen=True, kw_only=True):
+    """A reply that is not a message yet, or that never became one.
+
+    `behind`: the reply is a message already, and steps behind it are at work. `can_skip`: it was cut short, and others
+    are to speak behind it. `error_code` and `provider_id` say which links stand beside the error.
+    """
+
+    id: str
+    status: ShownStatus
+    speaker: str
+    text: str
+    is_by_person: bool = False
+    picture_sha256: str = ""
+    initials: str = "?"
+    error: str | None = None
+    error_code: str = ""
+    provider_id: str = ""
+    preparing: bool = False
+    can_skip: bool = False
+
+
+class ConversationView(Value, frozen=True, kw_only=True):
+    """The chat page. `older_before` is the number of the first message shown, when there are older ones."""
+
+    id: str
+    title: str
+    space_name: str
+    messages: tuple[MessageView, ...]
+    older_before: int | None
+    run: RunView | None
+    last_event: int
+    model_name: str
+    model_is_embedded: bool
+    has_model: bool
+    persona_name: str
+    can_write: bool = True
+    is_archived: bool = False
+    may_restore: bool = False
+    turns: TurnsView = TurnsView(conversation_id="")
+    copilot_steps: int = 0
+    permissions: MessagePermissions = MessagePermissions()
+    toast: ToastView | None = None
+    trail: TrailView = TrailView()
+    overlays: tuple[OverlayView, ...] = ()
+
+
+class OlderView(Value, frozen=True, kw_only=True):
+    """The messages before number `before`, for the frame that asked for them."""
+
+    conversation_id: str
+    before: int
+    messages: tuple[MessageView, ...]
+    older_before: int | None
+    permissions: MessagePermissions = MessagePermissions()
 
 
 async def conversation_view(
@@ -53,7 +110,7 @@ async def conversation_view(
             older_before=older_before,
             run=await _run_view(runtime, session, run),
             last_event=conversation.last_event,
-            model_name=_model_name(model),
+            model_name=model_name(model),
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name="" if access.member is None else shown_name(access.member.cached_display_name),
@@ -113,12 +170,6 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
         can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
-
-
-def _model_name(provider: Provider | None) -> str:
-    if provider is None:
-        return ""
-    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)
 
 
 async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:

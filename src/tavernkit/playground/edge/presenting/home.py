@@ -1,33 +1,59 @@
-"""From rows to what the first page and the page of a new story show."""
+"""From rows to what the first page, the page of a new story and the palette show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, Persona, Provider
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    Persona,
+    Provider,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.home_queries import (
-    CharacterFace,
-    RecentStory,
-    faces_in,
-    recent_stories,
-    usable_characters,
-)
-from tavernkit.playground.edge.views.spaces import Face
+from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.characters.cards import fold
+from tavernkit.playground.story.characters.queries import found_by
+from tavernkit.playground.story.conversations.queries import last_message_id
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.personas.service import all_personas
 from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
+from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
+
+
+class Face(Value, frozen=True, kw_only=True):
+    """How somebody looks in a list; `picture` is an address, or empty."""
+
+    name: str
+    initials: str
+    picture: str = ""
+
+
+class RecentStory(NamedTuple):
+    """A conversation, its space, and the beginning of what was said last."""
+
+    conversation: Conversation
+    space: Space
+    last_words: str | None
 
 
 class StoryCard(Value, frozen=True, kw_only=True):
@@ -52,24 +78,21 @@ class CastChoice(Value, frozen=True, kw_only=True):
     is_chosen: bool = False
 
 
-class HomeView(Value, frozen=True, kw_only=True):
-    """The first page. `older` is where the list goes on, or empty; `is_first` is false behind that."""
+class StoriesView(Value, frozen=True, kw_only=True):
+    """A page of stories. `older` is where the list goes on, or empty; `is_first` is false behind that."""
 
     stories: tuple[StoryCard, ...]
-    characters: tuple[CastChoice, ...]
     older: str
     is_first: bool
+
+
+class HomeView(StoriesView, frozen=True, kw_only=True):
+    """The first page: what was written last, and who is there to talk to."""
+
+    characters: tuple[CastChoice, ...]
     model_name: str
     model_is_embedded: bool
     has_model: bool
-
-
-class ArchiveView(Value, frozen=True, kw_only=True):
-    """The page of archived stories; `older` is where the list goes on, or empty."""
-
-    stories: tuple[StoryCard, ...]
-    older: str
-    is_first: bool
 
 
 class NewStoryView(Value, frozen=True, kw_only=True):
@@ -83,60 +106,51 @@ class NewStoryView(Value, frozen=True, kw_only=True):
     error: str = ""
 
 
-class PaletteLink(Value, frozen=True, kw_only=True):
-    """Somewhere to go from the palette."""
-
-    kind: str
-    name: str
-    about: str
-    address: str
-
-
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12
 CHARACTERS_TO_CHOOSE = 200
 FACES_SHOWN = 3
 LINE_CHARACTERS = 140
-KINDS = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
+LAST_WORDS = 600
+"""How much of the last message is read: enough for a line, whatever marks are in it."""
+
+LONGEST_QUESTION = 100
+PLACES_SHOWN = 12
+PAGES = (
+    ("New story", "Choose who takes part", "/spaces/new"),
+    ("Stories", "What was written last", "/"),
+    ("Characters", "Everybody you can talk to", "/characters"),
+    ("Lorebooks", "What characters know", "/lorebooks"),
+    ("Presets", "How prompts are written", "/presets"),
+    ("Personas", "Who you are", "/personas"),
+    ("Pipelines", "What happens around a reply", "/pipelines"),
+    ("Models", "Who answers", "/models"),
+    ("Account", "Name, password, keys", "/account"),
+)
 
 
 async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> HomeView:
     """The first page: what was talked about last, and who is there to talk to."""
     async with runtime.database.read() as session:
-        rows = await recent_stories(session, viewer, after=after, limit=STORIES_PER_PAGE + 1)
-        shown, more = rows[:STORIES_PER_PAGE], len(rows) > STORIES_PER_PAGE
-        faces = await faces_in(session, [row.space.id for row in shown])
-        characters = await usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
+        stories, older = await _stories(session, viewer, after)
+        characters = await _usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
         model = await default_provider(session)
-    last = shown[-1].conversation if more else None
     return HomeView(
-        stories=tuple(_story_card(row, faces.get(row.space.id, ())) for row in shown),
-        characters=tuple(_character_choice(character) for character in characters),
-        older="" if last is None else cursor(last.updated_at.isoformat(), str(last.id)),
+        stories=stories,
+        older=older,
         is_first=after is None,
-        model_name=_model_name(model),
+        characters=tuple(_character_choice(character) for character in characters),
+        model_name=model_name(model),
         model_is_embedded=model is not None and kind_of(model).is_built_in,
         has_model=model is not None,
     )
 
 
-async def archive_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> ArchiveView:
+async def archive_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> StoriesView:
     """The stories that are archived, those that changed last first."""
     async with runtime.database.read() as session:
-        rows = await recent_stories(session, viewer, after=after, archived=True, limit=STORIES_PER_PAGE + 1)
-        shown, more = rows[:STORIES_PER_PAGE], len(rows) > STORIES_PER_PAGE
-        faces = await faces_in(session, [row.space.id for row in shown])
-    last = shown[-1].conversation if more else None
-    return ArchiveView(
-        stories=tuple(
-            _story_card(row, faces.get(row.space.id, ())).with_(
-                may_restore=viewer.is_administrator or row.space.owner_id == viewer.user_id
-            )
-            for row in shown
-        ),
-        older="" if last is None else cursor(last.updated_at.isoformat(), str(last.id)),
-        is_first=after is None,
-    )
+        stories, older = await _stories(session, viewer, after, archived=True)
+    return StoriesView(stories=stories, older=older, is_first=after is None)
 
 
 async def new_story_view(
@@ -151,7 +165,7 @@ async def new_story_view(
 ) -> NewStoryView:
     """The page on which a story is put together."""
     async with runtime.database.read() as session:
-        characters = await usable_characters(
+        characters = await _usable_characters(
             session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search
         )
         personas = await all_personas(session, viewer.user_id)
@@ -170,28 +184,161 @@ async def new_story_view(
     )
 
 
+def model_name(provider: Provider | None) -> str:
+    """What pages call who answers."""
+    if provider is None:
+        return ""
+    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)
+
+
 def face(name: str, picture_sha256: str | None) -> Face:
     """Somebody's picture, or what stands in its place."""
     picture = f"{API_PREFIX}/blobs/{picture_sha256}" if picture_sha256 else ""
     return Face(name=shown_name(name), initials=initials(name), picture=picture)
 
 
-def story_title(row: RecentStory) -> str:
+async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[str, str]]:
+    """Where the palette leads: the pages, and the stories and characters whose names have the letters of the question
+    in this order."""
+    asked = question[:LONGEST_QUESTION]
+    async with runtime.database.read() as session:
+        stories = await recent_stories(session, viewer, matching=loosely(asked), limit=PLACES_SHOWN)
+        characters = await session.scalars(
+            select(Character)
+            .where(_is_usable_by(viewer), Character.name_key.like(loosely(fold(asked)), escape="\\"))
+            .order_by(Character.updated_at.desc(), Character.id)
+            .limit(PLACES_SHOWN)
+        )
+    found = [
+        *(("Page", *page) for page in PAGES),
+        *(
+            ("Story", shown_name(row.space.name), _story_title(row), f"/conversations/{row.conversation.id}")
+            for row in stories
+        ),
+        *(
+            (
+                "Character",
+                shown_name(row.name),
+                shown_name(row.nickname) if row.nickname else "",
+                f"/characters/{row.id}",
+            )
+            for row in characters
+        ),
+    ]
+    return [dict(zip(("kind", "name", "about", "address"), place, strict=True)) for place in found]
+
+
+def loosely(question: str) -> str:
+    """A pattern for LIKE, with `\\` before what is meant as it is: every letter, with anything between them."""
+    letters = (f"\\{letter}" if letter in "\\%_" else letter for letter in question if not letter.isspace())
+    return "%" + "".join(f"{letter}%" for letter in letters)
+
+
+async def recent_stories(
+    session: AsyncSession,
+    viewer: Viewer,
+    *,
+    after: tuple[datetime, UUID] | None = None,
+    matching: str | None = None,
+    archived: bool = False,
+    limit: int,
+) -> list[RecentStory]:
+    """The conversations that this person may see, those that changed last first; `matching` is a pattern for LIKE.
+
+    With `archived`, those that are archived, or whose space is; otherwise those that are not.
+    """
+    is_archived = or_(Space.status == "archived", Conversation.status == "archived")
+    query = (
+        select(Conversation, Space, func.substr(TextContent.content, 1, LAST_WORDS))
+        .join(Space, Space.id == Conversation.space_id)
+        .outerjoin(Message, Message.id == last_message_id())
+        .outerjoin(TextContent, TextContent.id == Message.text_id)
+        .where(
+            Space.status != "deleting",
+            is_archived if archived else ~is_archived,
+            is_in(viewer),
+            or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
+        )
+        .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+        .limit(limit)
+    )
+    if after is not None:
+        moment, id = after
+        behind = and_(Conversation.updated_at == moment, Conversation.id < id)
+        query = query.where(or_(Conversation.updated_at < moment, behind))
+    if matching is not None:
+        query = query.where((Space.name + " " + Conversation.title).ilike(matching, escape="\\"))
+    return [RecentStory(*row) for row in await session.execute(query)]
+
+
+async def _stories(
+    session: AsyncSession, viewer: Viewer, after: tuple[datetime, UUID] | None, *, archived: bool = False
+) -> tuple[tuple[StoryCard, ...], str]:
+    """A page of stories, and where the next one begins; who may restore an archived one is offered that."""
+    rows = await recent_stories(session, viewer, after=after, archived=archived, limit=STORIES_PER_PAGE + 1)
+    shown = rows[:STORIES_PER_PAGE]
+    faces = await _faces_in(session, [row.space.id for row in shown])
+    last = shown[-1].conversation if len(rows) > STORIES_PER_PAGE else None
+    cards = tuple(
+        StoryCard(
+            id=str(row.conversation.id),
+            title=_story_title(row),
+            space_name=shown_name(row.space.name),
+            kind=KINDS.get(row.conversation.kind, ""),
+            faces=tuple(faces.get(row.space.id, ())[:FACES_SHOWN]) or (face(row.space.name, None),),
+            last_line=_one_line(render_markdown(row.last_words or "").striptags()),
+            last_at=row.conversation.updated_at,
+            may_restore=archived and (viewer.is_administrator or row.space.owner_id == viewer.user_id),
+        )
+        for row in shown
+    )
+    return cards, "" if last is None else cursor(last.updated_at.isoformat(), str(last.id))
+
+
+def _story_title(row: RecentStory) -> str:
     """The title of a conversation, where it says more than that there is one."""
     title = row.conversation.title
     return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
-def _story_card(row: RecentStory, faces: Sequence[CharacterFace]) -> StoryCard:
-    return StoryCard(
-        id=str(row.conversation.id),
-        title=story_title(row),
-        space_name=shown_name(row.space.name),
-        kind=KINDS.get(row.conversation.kind, ""),
-        faces=tuple(face(*someone) for someone in faces[:FACES_SHOWN]) or (face(row.space.name, None),),
-        last_line=_one_line(render_markdown(row.last_words or "").striptags()),
-        last_at=row.conversation.updated_at,
+async def _faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Face]]:
+    """The characters of each space; those who have left only where nobody else is there."""
+    rows = await session.execute(
+        select(
+            SpaceMembership.space_id,
+            SpaceMembership.status,
+            SpaceMembership.cached_display_name,
+            Character.thumbnail_sha256,
+        )
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .where(SpaceMembership.space_id.in_(space_ids), SpaceMembership.kind == "character")
+        .order_by(SpaceMembership.position, SpaceMembership.id)
     )
+    there: defaultdict[UUID, list[Face]] = defaultdict(list)
+    gone: defaultdict[UUID, list[Face]] = defaultdict(list)
+    for space_id, status, name, thumbnail in rows:
+        (there if status == "active" else gone)[space_id].append(face(name, thumbnail))
+    return {**gone, **there}
+
+
+async def _usable_characters(
+    session: AsyncSession, viewer: Viewer, *, limit: int, even: Sequence[UUID] = (), search: str = ""
+) -> list[Character]:
+    """The person's own characters and everybody's that `search` finds, by name; those in `even` first in any case."""
+    chosen = Character.id.in_(even)
+    query = (
+        select(Character)
+        .where(_is_usable_by(viewer), Character.status == "ready")
+        .order_by(Character.name_key, Character.id)
+    )
+    named = list(await session.scalars(query.where(chosen))) if even else []
+    others = await session.scalars(query.where(~chosen, *found_by(search)).limit(limit))
+    return [*named, *others]
+
+
+def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
+    is_theirs = or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None))
+    return and_(is_theirs, Character.status == "ready")
 
 
 def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
@@ -213,9 +360,3 @@ def _persona_choice(row: Persona, *, is_chosen: bool) -> CastChoice:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
-
-
-def _model_name(provider: Provider | None) -> str:
-    if provider is None:
-        return "Nobody"
-    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)

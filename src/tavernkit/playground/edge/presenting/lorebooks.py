@@ -1,66 +1,92 @@
-"""What the pages about lorebooks show."""
+"""What the pages about lorebooks show, and the form of an entry: fields as texts in boxes, and back into World Info.
+
+Only what was changed is written, so that a field that the form shows in its own way stays as its file wrote it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from anyio import to_thread
+from pydantic import BaseModel, ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, cursor
+from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.edge.presenting.lorebook_entry_form import (
-    LABELS,
-    LOGICS,
-    POSITIONS,
-    ROLES,
-    EntryForm,
-    entry_form,
-)
+from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.edge.web.forms import as_lines, one_newline, whole_number
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.playground.story.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
-from tavernkit.values import Value
+from tavernkit.values import Json, JsonObject, Value
 
 BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
-SILENT_SHOWN = 200
-KEYS_SHOWN = 8
 TEST_CONTEXT = 8192
 NAMELESS = "Without a name"
 
+POSITIONS: Final = {
+    "0": "Before the character",
+    "1": "After the character",
+    "2": "Above the author's note",
+    "3": "Below the author's note",
+    "4": "In the chat, at a depth",
+    "5": "Above the example messages",
+    "6": "Below the example messages",
+    "7": "Where an outlet asks for it",
+}
+LOGICS: Final = {
+    "0": "any of them is there too",
+    "3": "all of them are there too",
+    "1": "not all of them are there",
+    "2": "none of them is there",
+}
+ROLES: Final = {"0": "System", "1": "User", "2": "Assistant"}
 
-class LorebookRow(Value, frozen=True, kw_only=True):
-    """A book in the list."""
 
-    id: UUID
-    name: str
-    description: str
-    entries: int
+class EntryForm(BaseModel):
+    """The boxes as they stand; a box with a tick says `on`."""
 
+    model_config = ConfigDict(frozen=True)
 
-class LorebooksView(Value, frozen=True, kw_only=True):
-    """The list of books. `next` is where the next page begins."""
+    comment: str = ""
+    keys: str = ""
+    secondary_keys: str = ""
+    logic: str = "0"
+    content: str = ""
+    constant: str = ""
+    enabled: str = ""
+    position: str = "0"
+    depth: str = "4"
+    role: str = "0"
+    outlet: str = ""
+    order: str = "100"
+    probability: str = "100"
+    sticky: str = ""
+    cooldown: str = ""
+    delay: str = ""
+    exclude_recursion: str = ""
+    prevent_recursion: str = ""
+    delay_until_recursion: str = "0"
 
-    books: tuple[LorebookRow, ...]
-    is_first: bool
-    next: str | None
+    def tidy(self) -> EntryForm:
+        """The same with line breaks as they are stored."""
+        return EntryForm(**{name: one_newline(value) for name, value in self})
 
 
 class EntryRow(Value, frozen=True, kw_only=True):
     """An entry in the table."""
 
-    id: UUID
+    row: LorebookEntry
     name: str
     keys: tuple[str, ...]
-    further_keys: int
-    enabled: bool
-    constant: bool
     place: str
     order: str
     tokens: int
@@ -69,11 +95,7 @@ class EntryRow(Value, frozen=True, kw_only=True):
 class LorebookView(Value, frozen=True, kw_only=True):
     """A book with a page of its entries. `tokens` is known when all of them are on the page."""
 
-    id: UUID
-    name: str
-    description: str
-    version: int
-    count: int
+    book: Lorebook
     entries: tuple[EntryRow, ...]
     search: str
     is_first: bool
@@ -81,56 +103,24 @@ class LorebookView(Value, frozen=True, kw_only=True):
     tokens: int | None
 
 
-class FiredView(Value, frozen=True, kw_only=True):
-    """An entry that a text wakes up."""
-
-    address: str
-    name: str
-    place: str
-    tokens: int
-    why: str
-
-
-class SilentView(Value, frozen=True, kw_only=True):
-    """An entry that it does not."""
-
-    address: str
-    name: str
-    why: str
-
-
 class LoreTestView(Value, frozen=True, kw_only=True):
-    """A text that was tried out on a book."""
+    """A text that was tried out on a book, what came of it, and where its entries are."""
 
     text: str
-    fired: tuple[FiredView, ...] = ()
-    silent: tuple[SilentView, ...] = ()
-    further_silent: int = 0
-    tokens: int = 0
-    budget: int = 0
-    warnings: tuple[str, ...] = ()
+    test: LoreTest | None = None
+    addresses: Mapping[str, str] = {}
 
 
-class DifferenceView(Value, frozen=True, kw_only=True):
-    """A field that somebody else has changed: what is there now."""
-
-    label: str
-    now: str
-
-
-async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> LorebooksView:
+async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> Mapping[str, object]:
     """A page of the person's books."""
     async with runtime.database.read() as session:
         rows = await lorebooks_page(session, viewer, behind=behind_name(after), limit=BOOKS_PER_PAGE + 1)
     shown = rows[:BOOKS_PER_PAGE]
-    return LorebooksView(
-        books=tuple(
-            LorebookRow(id=row.id, name=shown_name(row.name), description=row.description, entries=row.entries_count)
-            for row in shown
-        ),
-        is_first=after is None,
-        next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
-    )
+    return {
+        "books": shown,
+        "is_first": after is None,
+        "next": cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
+    }
 
 
 async def lorebook_view(
@@ -147,11 +137,7 @@ async def lorebook_view(
     entries = await to_thread.run_sync(lambda: tuple(map(entry_row, shown)))
     is_whole = after is None and not search and len(rows) <= ENTRIES_PER_PAGE
     return LorebookView(
-        id=book.id,
-        name=book.name,
-        description=book.description,
-        version=book.settings_version,
-        count=book.entries_count,
+        book=book,
         entries=entries,
         search=search,
         is_first=after is None,
@@ -165,12 +151,9 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     form = entry_form(row.data)
     keys = [key for key in form.keys.split("\n") if key]
     return EntryRow(
-        id=row.id,
-        name=shown_name(presentable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
-        keys=tuple(map(shown_name, keys[:KEYS_SHOWN])),
-        further_keys=max(0, len(keys) - KEYS_SHOWN),
-        enabled=row.enabled,
-        constant=row.constant,
+        row=row,
+        name=shown_name(storable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
+        keys=tuple(keys),
         place=_place(form),
         order=form.order,
         tokens=default_estimator().estimate(form.content),
@@ -187,11 +170,28 @@ async def lore_test_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, te
     return await to_thread.run_sync(_lore_test, book, rows, text)
 
 
-def differences(mine: EntryForm, theirs: EntryForm) -> tuple[DifferenceView, ...]:
-    """The fields in which what is there now is not what somebody wants to save."""
+def entry_form(data: JsonObject) -> EntryForm:
+    """An entry as the boxes show it."""
+    entry = LooseObject({storable(key): presentable(value) for key, value in data.items()}, ReportBuilder())
+    return EntryForm(**{name: box.read(entry) for name, box in _BOXES.items()}).tidy()
+
+
+def changed_fields(before: EntryForm, after: EntryForm) -> dict[str, Json]:
+    """The World Info fields of the boxes that were changed."""
+    after = after.tidy()
+    fields: dict[str, Json] = {}
+    for name, box in _BOXES.items():
+        value = getattr(after, name)
+        if value != getattr(before, name):
+            fields |= box.write(value)
+    return fields
+
+
+def differences(mine: EntryForm, theirs: EntryForm) -> tuple[tuple[str, str], ...]:
+    """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
     named = {"logic": LOGICS, "position": POSITIONS, "role": ROLES}
     return tuple(
-        DifferenceView(label=LABELS[name], now=named.get(name, {}).get(now, _said(name, now)))
+        (LABELS[name], named.get(name, {}).get(now, _said(name, now)))
         for name, now in theirs.tidy()
         if now != getattr(mine.tidy(), name)
     )
@@ -202,34 +202,18 @@ def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> Lore
     addresses = {
         entry.id: f"/lorebooks/{book.id}/entries/{row.id}" for entry, row in zip(decoded.entries, rows, strict=True)
     }
-    test: LoreTest = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
+    test = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
     # First those that came near, then those whose keys are simply not there.
     silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
-    return LoreTestView(
-        text=text,
-        fired=tuple(
-            FiredView(
-                address=addresses[one.id],
-                name=_named(one.name),
-                place=one.position,
-                tokens=one.tokens,
-                why=presentable(one.why),
-            )
-            for one in test.fired
-        ),
-        silent=tuple(
-            SilentView(address=addresses[one.id], name=_named(one.name), why=presentable(one.why))
-            for one in silent[:SILENT_SHOWN]
-        ),
-        further_silent=max(0, len(silent) - SILENT_SHOWN),
-        tokens=test.tokens,
-        budget=test.budget,
-        warnings=test.warnings,
+    shown = test.with_(
+        fired=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in test.fired),
+        silent=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in silent),
     )
+    return LoreTestView(text=text, test=shown, addresses=addresses)
 
 
 def _named(name: str) -> str:
-    return shown_name(presentable(name) or NAMELESS)
+    return shown_name(storable(name) or NAMELESS)
 
 
 def _place(form: EntryForm) -> str:
@@ -242,3 +226,97 @@ def _said(name: str, value: str) -> str:
     if name in ("constant", "enabled", "exclude_recursion", "prevent_recursion"):
         return "Yes" if value else "No"
     return value or "Nothing"
+
+
+class _Box(NamedTuple):
+    """A box: what the page calls it, what it shows of an entry, and which fields of the entry its text stands for."""
+
+    label: str
+    read: Callable[[LooseObject], str]
+    write: Callable[[str], Mapping[str, Json]]
+
+
+def _text(label: str, field: str) -> _Box:
+    return _Box(label, lambda entry: entry.text(field), lambda text: {field: text})
+
+
+def _tick(label: str, field: str, *, when: bool = True) -> _Box:
+    """A box with a tick where the field is as `when` says."""
+    return _Box(
+        label,
+        lambda entry: "on" if entry.flag(field) == when else "",
+        lambda text: {field: bool(text) == when},
+    )
+
+
+def _number(label: str, field: str, *, name: str, least: int = 0, most: int, default: int) -> _Box:
+    return _Box(
+        label,
+        lambda entry: str(entry.integer(field, default=default)),
+        lambda text: {field: whole_number(text, name=name, least=least, most=most)},
+    )
+
+
+def _messages(label: str, field: str, *, name: str) -> _Box:
+    """A number of messages; none is an empty box."""
+    return _Box(
+        label,
+        lambda entry: str(entry.optional_integer(field) or ""),
+        lambda text: {field: whole_number(text or "0", name=name, least=0, most=1_000_000) or None},
+    )
+
+
+def _choice(label: str, field: str, choices: Mapping[str, str], *, default: int = 0) -> _Box:
+    def write(text: str) -> Mapping[str, Json]:
+        if text in choices:
+            return {field: int(text)}
+        raise Refused(code="invalid", sentence=f"“{label}” is one of those that the list shows.")
+
+    return _Box(label, lambda entry: str(entry.integer(field, default=default)), write)
+
+
+def _secondary(text: str) -> dict[str, Json]:
+    keys = as_lines(text)
+    # SillyTavern looks at them only where this is set.
+    return {"keysecondary": keys, "selective": True} if keys else {"keysecondary": keys}
+
+
+def _round(entry: LooseObject) -> str:
+    """Which round of recursion the entry waits for; older files say only that it waits."""
+    value = entry.raw("delayUntilRecursion")
+    return str(int(value)) if isinstance(value, bool) else str(entry.integer("delayUntilRecursion"))
+
+
+_BOXES: Final[Mapping[str, _Box]] = {
+    "comment": _text("Name", "comment")._replace(write=lambda text: {"comment": text, "addMemo": bool(text)}),
+    "keys": _Box("Keys", lambda entry: "\n".join(entry.texts("key")), lambda text: {"key": as_lines(text)}),
+    "secondary_keys": _Box("Secondary keys", lambda entry: "\n".join(entry.texts("keysecondary")), _secondary),
+    "logic": _choice("Secondary keys count when", "selectiveLogic", LOGICS),
+    "content": _text("Text", "content"),
+    "constant": _tick("Always on", "constant"),
+    "enabled": _tick("In use", "disable", when=False),
+    # As the library reads it: an entry that says nothing stands behind the character.
+    "position": _choice("Where it goes", "position", POSITIONS, default=1),
+    "depth": _number("Depth", "depth", name="The depth", most=10_000, default=4),
+    "role": _choice("Role at a depth", "role", ROLES),
+    "outlet": _text("Outlet", "outletName")._replace(write=lambda text: {"outletName": text.strip()}),
+    "order": _number("Order", "order", name="The order", least=-1_000_000, most=1_000_000, default=100),
+    "probability": _Box(
+        "Probability",
+        lambda entry: f"{entry.number('probability', default=100):g}",
+        lambda text: {
+            "probability": whole_number(text, name="The probability", least=0, most=100),
+            "useProbability": True,
+        },
+    ),
+    "sticky": _messages("Stays for", "sticky", name="For how many messages it stays"),
+    "cooldown": _messages("Rests for", "cooldown", name="For how many messages it rests"),
+    "delay": _messages("Not before", "delay", name="The number of messages before it"),
+    "exclude_recursion": _tick("Deaf to other entries", "excludeRecursion"),
+    "prevent_recursion": _tick("Wakes no other entries", "preventRecursion"),
+    "delay_until_recursion": _number(
+        "Waits for round", "delayUntilRecursion", name="The round of recursion", most=1000, default=0
+    )._replace(read=_round),
+}
+LABELS: Final = {name: box.label for name, box in _BOXES.items()}
+"""What the page calls the fields."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from markupsafe import Markup
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -24,15 +26,71 @@ from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import calls_pictures, render_markdown
 from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content_view
-from tavernkit.playground.edge.presenting.artifacts import chat_artifacts
-from tavernkit.playground.edge.presenting.step_failures import failures_by_message
-from tavernkit.playground.edge.views.artifacts import ChatArtifactView
-from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
+from tavernkit.playground.edge.presenting.artifacts import ChatArtifact, chat_artifacts
+from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_message
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.inputs import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
+from tavernkit.values import Value
+
+
+class MessageView(Value, frozen=True, kw_only=True):
+    """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
+    of lorebooks it was written with. `left_out` is what did not fit into its prompt. `sent_text` is what the model is
+    sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat; `failures` are
+    the steps around it that have failed.
+
+    The same for everybody: what a reader may do with it, their `MessagePermissions` say.
+    """
+
+    id: str
+    seq: int
+    role: Literal["user", "assistant", "system"]
+    author: str
+    html: Markup
+    created_at: datetime
+    conversation_id: str = ""
+    author_id: str = ""
+    is_by_person: bool = False
+    picture_sha256: str = ""
+    initials: str = "?"
+    content: str = ""
+    reasoning: str = ""
+    is_excluded: bool = False
+    can_regenerate: bool = False
+    swipe: int = 1
+    swipes: int = 1
+    run_id: str = ""
+    tokens_read: int | None = None
+    tokens_written: int | None = None
+    lore: int = 0
+    left_out: str = ""
+    revision: int = 1
+    sent_text: str = ""
+    artifacts: tuple[ChatArtifact, ...] = ()
+    failures: tuple[FailureView, ...] = ()
+
+
+class MessagePermissions(Value, frozen=True, kw_only=True):
+    """What one reader may do with the messages of a conversation; without more, they may only read.
+
+    `has_branches`: a Playground, where a story branches and has checkpoints; elsewhere there are threads.
+    """
+
+    member_id: str = ""
+    can_take_part: bool = False
+    can_moderate: bool = False
+    can_fork: bool = False
+    has_branches: bool = False
+
+    def is_own(self, message: MessageView) -> bool:
+        return message.author_id == self.member_id if self.member_id else message.is_by_person
+
+    def may_change(self, message: MessageView) -> bool:
+        """Authors change what they said, and moderators what anybody did."""
+        return self.can_moderate or (self.can_take_part and bool(self.member_id) and self.is_own(message))
 
 
 class MessageRow(NamedTuple):
@@ -50,22 +108,6 @@ class MessageRow(NamedTuple):
     prompt_tokens: int | None
     completion_tokens: int | None
     debug: Mapping[str, Any] | None
-
-
-async def read_message_rows(
-    session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
-) -> list[MessageRow]:
-    """The newest `limit` messages below `before` that are not hidden, oldest first."""
-    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(limit)
-    if before is not None:
-        query = query.where(Message.seq < before)
-    return [MessageRow(*row) for row in reversed((await session.execute(query)).all())]
-
-
-async def read_message_row(session: AsyncSession, message_id: UUID) -> MessageRow | None:
-    """One message, unless it is hidden."""
-    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
-    return None if row is None else MessageRow(*row)
 
 
 def _shown() -> Select[
@@ -124,7 +166,11 @@ async def message_views(
     session: AsyncSession, conversation_id: UUID, *, before: int | None
 ) -> tuple[tuple[MessageView, ...], int | None]:
     """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
-    rows = await read_message_rows(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
+    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc())
+    if before is not None:
+        query = query.where(Message.seq < before)
+    found = (await session.execute(query.limit(MESSAGES_PER_PAGE + 1))).all()
+    rows = [MessageRow(*row) for row in reversed(found)]
     has_older = len(rows) > MESSAGES_PER_PAGE
     views = await _views(session, rows[1:] if has_older else rows)
     return views, views[0].seq if has_older else None
@@ -132,8 +178,8 @@ async def message_views(
 
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
-    row = await read_message_row(session, message_id)
-    return None if row is None else (await _views(session, [row]))[0]
+    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
+    return None if row is None else (await _views(session, [MessageRow(*row)]))[0]
 
 
 async def shown_to(
@@ -160,7 +206,7 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views)
 
 
-def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
+def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifact, ...]) -> MessageView:
     message = row.message
     sent_text = prompt_text(message.content, row.swipe_metadata, message.text_id)
     reasoning = row.swipe_metadata.get(REASONING)

@@ -11,30 +11,59 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.database.models import Conversation, Space
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
-from tavernkit.playground.edge.views.spaces import CrumbView, PanelView, TabView, TrailView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import refuse_in, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
+from tavernkit.values import Value
 
 KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
 """What a conversation is called that is not the first of its tree."""
+
+
+class ChoiceView(Value, frozen=True, kw_only=True):
+    """Something to choose from a list."""
+
+    value: str
+    label: str
+    is_chosen: bool = False
+    hint: str = ""
+
+
+class TrailView(Value, frozen=True, kw_only=True):
+    """Where a conversation stands: its space, and the root if it is none itself. `kind` is then what it is.
+
+    A crumb is a name with an address, which is empty for those who may not go there.
+
+    `has_panel`: the viewer is in the space, and may open the side panel.
+    """
+
+    space_id: str = ""
+    crumbs: tuple[tuple[str, str], ...] = ()
+    kind: str = ""
+    has_panel: bool = False
+    may_begin: bool = False
+
+
+def trail_title(space: str, conversation: str) -> str:
+    """A conversation behind its space, which is only named where it is called something else."""
+    return shown_name(conversation) if space == conversation else f"{shown_name(space)} › {shown_name(conversation)}"
 
 
 async def trail_of(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> TrailView:
     """The way to a conversation for somebody who may read it; the root is only named where it is another one."""
     space = access.space
     is_inside = access.member is not None or access.level >= Access.ADMINISTER
-    crumbs = [CrumbView(name=shown_name(space.name), address=f"/spaces/{space.id}" if is_inside else "")]
+    crumbs = [(shown_name(space.name), f"/spaces/{space.id}" if is_inside else "")]
     root_id = conversation.root_conversation_id
     if root_id is not None and root_id != conversation.id:
         root = await session.get(Conversation, root_id)
         # Who may see a branch may not always see what it came from.
         if root is not None and (access.level >= Access.ADMINISTER or root.visibility == conversation.visibility):
-            crumbs.append(CrumbView(name=shown_name(root.title), address=f"/conversations/{root.id}"))
+            crumbs.append((shown_name(root.title), f"/conversations/{root.id}"))
     return TrailView(
         space_id=str(space.id),
         crumbs=tuple(crumbs),
@@ -83,24 +112,31 @@ async def panel_access(
     return conversation, access
 
 
+class PanelView(Value, frozen=True, kw_only=True):
+    """What every tab shows around what is its own. `problem` is why the last thing that was asked for was not done."""
+
+    conversation: Conversation
+    space: Space
+    tab: Tab
+    problem: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where the tab is, and where its forms go."""
+        return f"/conversations/{self.conversation.id}/panel/{self.tab}"
+
+    @property
+    def shows(self) -> str:
+        """The kinds of events that make it old."""
+        return SHOWS[self.tab]
+
+    @property
+    def tabs(self) -> Mapping[Tab, str]:
+        return TABS
+
+
 def panel_view(conversation: Conversation, access: SpaceAccess, tab: Tab, problem: str = "") -> PanelView:
-    """What every tab shows around what is its own."""
-    return PanelView(
-        conversation_id=str(conversation.id),
-        version=conversation.last_event,
-        shows=SHOWS[tab],
-        title=shown_name(conversation.title),
-        space_id=str(access.space.id),
-        space_name=shown_name(access.space.name),
-        tabs=tuple(
-            TabView(
-                key=key, label=label, address=f"/conversations/{conversation.id}/panel/{key}", is_current=key == tab
-            )
-            for key, label in TABS.items()
-        ),
-        tab=tab,
-        problem=problem,
-    )
+    return PanelView(conversation=conversation, space=access.space, tab=tab, problem=problem)
 
 
 def panel_page(request: Request, tab: Tab, view: object, status: int = 200) -> Response:

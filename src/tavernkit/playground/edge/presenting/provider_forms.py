@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Form
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -14,6 +15,8 @@ from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
 from tavernkit.playground.story.providers.queries import UsualServer
+
+M = TypeVar("M", NewProvider, PatchProvider)
 
 FIELDS = {
     "name": "the name",
@@ -74,10 +77,7 @@ def read_new(form: ProviderForm) -> NewProvider:
     fields["streamable"] = form.streamable
     if form.api_key.get_secret_value().strip():
         fields["api_key"] = form.api_key.get_secret_value().strip()
-    try:
-        return NewProvider(**fields)
-    except ValidationError as error:
-        raise _refused(error) from None
+    return _understood(NewProvider, fields)
 
 
 def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
@@ -90,10 +90,7 @@ def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
     if secret or form.forget_key:
         typed["api_key"] = secret or None
     own = kind_of(row).fields
-    try:
-        return PatchProvider(**fields, **{name: value for name, value in typed.items() if name in own})
-    except ValidationError as error:
-        raise _refused(error) from None
+    return _understood(PatchProvider, {**fields, **{name: value for name, value in typed.items() if name in own}})
 
 
 def _common(form: ProviderForm) -> dict[str, Any]:
@@ -104,8 +101,11 @@ def _common(form: ProviderForm) -> dict[str, Any]:
     }
 
 
-def _refused(error: ValidationError) -> Refused:
-    problem = error.errors()[0]
-    field = str(problem["loc"][0]) if problem["loc"] else ""
-    words = problem["msg"].replace("String", "It").replace("Input", "It")
-    return Refused(code="invalid", sentence=f"Look at {FIELDS.get(field, field)}. {words}.")
+def _understood(model: type[M], fields: Mapping[str, Any]) -> M:
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = str(problem["loc"][0]) if problem["loc"] else ""
+        words = problem["msg"].replace("String", "It").replace("Input", "It")
+        raise Refused(code="invalid", sentence=f"Look at {FIELDS.get(field, field)}. {words}.") from None

@@ -16,18 +16,11 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_preview import (
-    BlockView,
-    EvictedView,
-    LoreVerdictView,
     block_view,
-    evicted_view,
-    platform_name,
-    request_text,
-    verdict_view,
+    largest_block,
+    prompt_view,
 )
-from tavernkit.playground.edge.views.spaces import PanelRunView, RunsView
 from tavernkit.playground.story.pipelines.reports import (
-    PipelinesView,
     failed_steps,
     pipelines_view,
     run_around,
@@ -59,58 +52,30 @@ KINDS = {
     "continue": "Continued",
     "impersonate": "Written for a person",
 }
-CHANGES = {"added": "New", "removed": "Gone"}
 
 
-class RunFactView(Value, frozen=True, kw_only=True):
-    """Something that is known about a run."""
+class RunLine(Value, frozen=True, kw_only=True):
+    """A run in the list; `failed_steps` says of each step around its reply that has failed why."""
 
-    name: str
-    value: str
+    run: Run
+    kind: str
+    state: str
+    speaker: str
+    tokens: str
+    seconds: str
+    failed_steps: tuple[str, ...]
 
+    @property
+    def cost(self) -> str:
+        return cost_words(self.run.cost)
 
-class PromptChangeView(Value, frozen=True, kw_only=True):
-    """A block that is in one of two prompts only."""
-
-    change: str
-    label: str
-    block: BlockView
-
-
-class SentPromptView(Value, frozen=True, kw_only=True):
-    """The prompt that a run has sent. `before` is the run that it is compared with, if there is one."""
-
-    blocks: tuple[BlockView, ...]
-    tokens: int
-    platform: str
-    trimming: str
-    evicted: tuple[EvictedView, ...]
-    lore: tuple[LoreVerdictView, ...]
-    warnings: tuple[str, ...]
-    request: str
-    before: str
-    changes: tuple[PromptChangeView, ...]
-    same: int
+    @property
+    def error(self) -> Mapping[str, str]:
+        """Its sentence, its code and the provider that it is about; empty if there is none."""
+        return self.run.error or {}
 
 
-class RunPageView(Value, frozen=True, kw_only=True):
-    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it.
-
-    `error_code` and `provider_id` say which links stand beside its error.
-    """
-
-    run: PanelRunView
-    conversation_id: str
-    title: str
-    error_code: str
-    provider_id: str
-    facts: tuple[RunFactView, ...]
-    text: str
-    pipelines: PipelinesView | None
-    prompt: SentPromptView | None
-
-
-async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
+async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Mapping[str, object]:
     """The newest runs of a conversation."""
     async with runtime.database.read() as session:
         entered = await panel_access(session, viewer, conversation_id)
@@ -119,12 +84,13 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
     async with runtime.database.read() as session:
         names = await _names(session, runs)
         around = await runs_around(session, [run.id for run in runs])
-    return RunsView(
-        panel=panel_view(*entered, "runs"), runs=tuple(_run(run, names, around.get(run.id)) for run in runs)
-    )
+    return {
+        "panel": panel_view(*entered, "runs"),
+        "runs": tuple(_line(run, names, around.get(run.id)) for run in runs),
+    }
 
 
-async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView:
+async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Mapping[str, object]:
     """A run and its prompt, and what has changed since the prompt before it."""
     run = await read_run(runtime, viewer, run_id)
     async with runtime.database.read() as session:
@@ -133,21 +99,18 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
     try:
-        prompt: SentPromptView | None = await _prompt(runtime, viewer, run_id, before)
+        sent: Mapping[str, object] | None = await _sent(runtime, viewer, run_id, before)
     except Refused:
         # It was not kept, or it is not for everybody who may read the story.
-        prompt = None
-    return RunPageView(
-        run=_run(run, names, pipelines),
-        conversation_id=str(run.conversation_id),
-        title=shown_name(title or ""),
-        error_code=(run.error or {}).get("code", ""),
-        provider_id=(run.error or {}).get("provider_id", ""),
-        facts=tuple(_facts(run)),
-        text=runtime.live_text.get(run.id, run.text),
-        pipelines=None if pipelines is None else pipelines_view(pipelines),
-        prompt=prompt,
-    )
+        sent = None
+    return {
+        "line": _line(run, names, pipelines),
+        "title": shown_name(title or ""),
+        "facts": tuple(_facts(run)),
+        "text": runtime.live_text.get(run.id, run.text),
+        "pipelines": None if pipelines is None else pipelines_view(pipelines),
+        "sent": sent,
+    }
 
 
 async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
@@ -174,52 +137,29 @@ async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
     return found
 
 
-async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> SentPromptView:
+async def _sent(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> Mapping[str, object]:
+    """The prompt that a run has sent, and the blocks that it or the one of the run `before` has alone."""
     prompt = await read_prompt(runtime, viewer, run_id)
     changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
-    largest = max((block.tokens for block in prompt.blocks), default=0)
-    trimming = prompt.report["trimming"]
-    return SentPromptView(
-        blocks=tuple(block_view(block, largest) for block in prompt.blocks),
-        tokens=sum(block.tokens for block in prompt.blocks),
-        platform=platform_name(prompt),
-        trimming=_trimming(trimming) if trimming else "",
-        evicted=tuple(evicted_view(record) for record in trimming["evictions"]) if trimming else (),
-        lore=tuple(verdict_view(verdict) for verdict in prompt.report.get("lore", ())),
-        warnings=tuple(str(warning["message"]) for warning in prompt.report["warnings"]),
-        request=request_text(prompt),
-        before="" if before is None else str(before),
-        changes=tuple(
-            PromptChangeView(
-                change=change.change, label=CHANGES[change.change], block=block_view(change.block, largest)
-            )
-            for change in changes
-            if change.change != "same"
-        ),
-        same=sum(change.change == "same" for change in changes),
-    )
+    largest = largest_block(prompt)
+    return {
+        "prompt": prompt_view(prompt),
+        "before": before,
+        "changes": tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
+        "same": sum(change.change == "same" for change in changes),
+    }
 
 
-def _trimming(report: Mapping[str, int]) -> str:
-    sentence = f"{report['final_tokens']:,} of {report['budget_tokens']:,} tokens used"
-    cut = report["initial_tokens"] - report["final_tokens"]
-    return f"{sentence}; {cut:,} did not fit." if cut > 0 else f"{sentence}; everything fitted."
-
-
-def _run(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> PanelRunView:
+def _line(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> RunLine:
     failed = () if around is None else failed_steps(around)
     used = (run.prompt_tokens, run.completion_tokens)
-    return PanelRunView(
-        id=str(run.id),
+    return RunLine(
+        run=run,
         kind=KINDS.get(run.kind, run.kind),
-        status=run.status,
         state=run_words(STATES.get(run.status, run.status), len(failed)),
         speaker=names.get(run.speaker_membership_id, "Somebody"),
         tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
-        cost=cost_words(run.cost),
         seconds=_seconds(run.started_at, run.finished_at),
-        created_at=run.created_at,
-        error=str(run.error["message"]) if run.error else "",
         failed_steps=failed,
     )
 
@@ -228,7 +168,7 @@ def _tokens(number: int | None) -> str | None:
     return None if number is None else f"{number:,} {'token' if number == 1 else 'tokens'}"
 
 
-def _facts(run: Run) -> Iterable[RunFactView]:
+def _facts(run: Run) -> Iterable[tuple[str, str]]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
     known = {
@@ -249,11 +189,7 @@ def _facts(run: Run) -> Iterable[RunFactView]:
         for key, value in debug.items()
         if key not in shown and isinstance(value, str | int | float)
     }
-    return (
-        RunFactView(name=name, value=str(value))
-        for name, value in {**known, **further}.items()
-        if value not in (None, "")
-    )
+    return ((name, str(value)) for name, value in {**known, **further}.items() if value not in (None, ""))
 
 
 def _entries(count: int | None) -> str:

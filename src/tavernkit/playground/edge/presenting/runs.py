@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Character, Conversation, Job, Message, RoundSlot, SpaceMembership
-from tavernkit.playground.base.names import initials, shown_name
-from tavernkit.playground.edge.views.runs import (
-    CandidatesView,
-    CandidateView,
-    RoundView,
-    SlotView,
-    SpeakerView,
-    TurnsState,
-    TurnsView,
-)
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.edge.presenting.home import Face, face
 from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.runs.planner import ACTIVE
 from tavernkit.playground.story.runs.queries import Turns, active_round, shown_turns
 from tavernkit.playground.story.runs.rounds import rules_of
 from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
+from tavernkit.values import Value
+
+TurnsState: TypeAlias = Literal["idle", "writing", "paused", "failed"]
 
 ASKED = {
     "force_talk": "Asked to speak.",
@@ -36,6 +31,65 @@ ASKED = {
 
 NOBODY_ABLE = "No character can reply. Add a character or unmute one."
 CHOOSE = "Nobody answers by itself here. Choose who speaks."
+
+
+class SpeakerView(Face, frozen=True, kw_only=True):
+    """Somebody who can speak."""
+
+    id: str
+    is_muted: bool = False
+
+
+class SlotView(Value, frozen=True, kw_only=True):
+    """Somebody's turn, and why it is theirs."""
+
+    speaker: SpeakerView
+    reason: str
+
+
+class TurnsView(Value, frozen=True, kw_only=True):
+    """The group bar, which is only shown where there are several characters or something goes on by itself.
+
+    `now` speaks or is about to; `sentence` says what a round waits for that has stopped; `silence` says, below the last
+    message, why nobody answers it.
+    """
+
+    conversation_id: str
+    is_shown: bool = False
+    is_group: bool = False
+    has_round: bool = False
+    state: TurnsState = "idle"
+    sentence: str = ""
+    silence: str = ""
+    now: SlotView | None = None
+    next: tuple[SlotView, ...] = ()
+    auto_rounds: int | None = None
+    speakers: tuple[SpeakerView, ...] = ()
+
+
+class RoundView(Value, frozen=True, kw_only=True):
+    """The turns that have not begun, to be changed; `round_id` is empty where no round goes on."""
+
+    conversation_id: str
+    title: str
+    round_id: str
+    now: SlotView | None
+    places: tuple[SlotView, ...]
+    speakers: tuple[SpeakerView, ...]
+    notice: str = ""
+
+
+class CandidatesView(Value, frozen=True, kw_only=True):
+    """Suggestions for what a person could say next: each has a text or an error, and neither while it is being written.
+
+    `is_over` when none is to come any more.
+    """
+
+    conversation_id: UUID
+    job_id: UUID
+    candidates: Sequence[Mapping[str, str]]
+    is_over: bool
+    error: str
 
 
 async def turns_view(session: AsyncSession, conversation: Conversation) -> TurnsView:
@@ -88,15 +142,11 @@ async def round_view(session: AsyncSession, conversation: Conversation, *, notic
 async def speaker_views(session: AsyncSession, members: Sequence[SpaceMembership]) -> dict[UUID, SpeakerView]:
     """The members with their pictures."""
     characters = [member.character_id for member in members if member.character_id is not None]
-    rows = await session.execute(
-        select(Character.id, Character.thumbnail_sha256).where(
-            Character.id.in_(characters), Character.thumbnail_sha256.is_not(None)
-        )
-    )
-    pictures: dict[UUID | None, str] = {id: f"/api/v1/blobs/{sha256}" for id, sha256 in rows}
+    rows = await session.execute(select(Character.id, Character.thumbnail_sha256).where(Character.id.in_(characters)))
+    pictures: dict[UUID | None, str] = {id: sha256 for id, sha256 in rows if sha256 is not None}
     return {
-        member.id: _speaker(member.id, member.cached_display_name).with_(
-            picture=pictures.get(member.character_id), is_muted=member.participation != "active"
+        member.id: _speaker(member.id, member.cached_display_name, pictures.get(member.character_id)).with_(
+            is_muted=member.participation != "active"
         )
         for member in members
     }
@@ -110,14 +160,10 @@ def copilot_steps(conversation: Conversation, member: SpaceMembership | None) ->
 def candidates_view(conversation_id: UUID, job: Job) -> CandidatesView:
     """What a job has written; while it is at work, its suggestions only arrive as events."""
     is_over = job.status not in ("queued", "running")
-    written: list[dict[str, Any]] = job.result.get("candidates", []) if is_over else [{}] * job.total
     return CandidatesView(
-        conversation_id=str(conversation_id),
-        job_id=str(job.id),
-        candidates=tuple(
-            CandidateView(index=index, text=one.get("text", ""), error=one.get("error", ""))
-            for index, one in enumerate(written)
-        ),
+        conversation_id=conversation_id,
+        job_id=job.id,
+        candidates=job.result.get("candidates", []) if is_over else [{}] * job.total,
         is_over=is_over,
         error=job.error["message"] if job.error else "",
     )
@@ -200,6 +246,6 @@ def _reason(slot: RoundSlot) -> str:
     return str(slot.reason.get("sentence", ""))
 
 
-def _speaker(id: UUID, name: str) -> SpeakerView:
-    name = shown_name(name)
-    return SpeakerView(id=str(id), name=name, initials=initials(name), picture=None)
+def _speaker(id: UUID, name: str, picture_sha256: str | None = None) -> SpeakerView:
+    shown = face(name, picture_sha256)
+    return SpeakerView(id=str(id), name=shown.name, initials=shown.initials, picture=shown.picture)

@@ -1,4 +1,4 @@
-"""From the schema and the layers to the fields of the tab with the settings."""
+"""From the schema and the layers to the fields of the tab with the settings, and back to a patch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
-from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
+from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
+from tavernkit.playground.edge.web.forms import one_newline
 from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.models import Control, Layer, Source, VisibleWhen
+from tavernkit.playground.story.settings.documents import SettingsOut
+from tavernkit.playground.story.settings_schema.models import Layer, SettingsGroup, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.resolving import (
     GROUPS,
     SETTINGS,
@@ -28,61 +28,66 @@ from tavernkit.playground.story.settings_schema.resolving import (
     Layered,
     Setting,
     effective,
+    json_schema,
     own_values,
 )
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
 
 class SettingFieldView(Value, frozen=True, kw_only=True):
     """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.
 
-    `own` is the layer's own value as JSON, `null` for none. `condition` says, as JSON, when it matters.
+    `own` is the layer's own value as JSON, `null` for none.
     """
 
-    path: str
-    label: str
-    about: str
-    control: Control
+    setting: Setting
     value: str
     own: str
     placeholder: str
     source: Source
-    is_own: bool
-    is_nullable: bool
-    is_whole: bool
-    is_quick: bool
     is_shown: bool
-    condition: str
-    least: str
-    most: str
-    step: str
-    rows: int
     choices: tuple[ChoiceView, ...]
 
     @property
-    def group(self) -> str:
-        return self.path.partition(".")[0]
+    def id(self) -> str:
+        return f"setting_{self.setting.path.replace('.', '_')}"
 
     @property
-    def id(self) -> str:
-        return f"setting_{self.path.replace('.', '_')}"
+    def condition(self) -> str:
+        """When it matters, as JSON."""
+        condition = self.setting.leaf.visible_when
+        return "" if condition is None else json.dumps(condition.to_json())
 
+    @property
+    def about(self) -> str:
+        return _schema_of(self.setting).text("description")
 
-class GroupView(Value, frozen=True, kw_only=True):
-    """Settings under one heading."""
+    @property
+    def is_nullable(self) -> bool:
+        return _is_nullable(self.setting)
 
-    key: str
-    label: str
-    about: str
-    fields: tuple[SettingFieldView, ...]
+    @property
+    def is_whole(self) -> bool:
+        return _is_whole(self.setting)
 
+    @property
+    def least(self) -> str:
+        return self._limit("min")
 
-class LayerView(Value, frozen=True, kw_only=True):
-    """A place where settings can be made."""
+    @property
+    def most(self) -> str:
+        return self._limit("max")
 
-    label: str
-    address: str
-    is_current: bool
+    @property
+    def step(self) -> str:
+        """Any whole number can be typed where the step is only a convenience; of others, every one."""
+        if self.setting.leaf.control == "slider":
+            return self._limit("step") or "any"
+        return "1" if self.is_whole else "any"
+
+    def _limit(self, name: str) -> str:
+        return _control_text(_schema_of(self.setting).nested("x-ui").nested("range").raw(name))
 
 
 class SettingsView(Value, frozen=True, kw_only=True):
@@ -90,19 +95,22 @@ class SettingsView(Value, frozen=True, kw_only=True):
 
     panel: PanelView
     layer: Layer
-    layers: tuple[LayerView, ...]
+    layers: tuple[ChoiceView, ...]
     member_id: str
     members: tuple[ChoiceView, ...]
     version: int
     resource: str
     context: str
     quick: tuple[SettingFieldView, ...]
-    groups: tuple[GroupView, ...]
+    groups: tuple[tuple[str, type[SettingsGroup], tuple[SettingFieldView, ...]], ...]
     may_change: bool
 
 
 CHOICES_SHOWN = 200
 UNSET = "Not set"
+NOT_A_NUMBER = "not a number"
+"""Stands for a number that nobody can read, and that no setting takes."""
+
 LAYER_LABELS: Mapping[Layer, str] = {"space": "Space", "member": "Member", "conversation": "Conversation"}
 RESOURCES: Mapping[Layer, str] = {"space": "spaces", "member": "members", "conversation": "conversations"}
 
@@ -119,8 +127,8 @@ class _SettingsPlace(Value, frozen=True, kw_only=True):
     typed: Mapping[str, str]
 
     def own_value(self, setting: Setting) -> Json:
-        group: JsonObject = self.own.get(setting.group, {})
-        return group.get(setting.name)
+        group = self.own.get(setting.group)
+        return group.get(setting.name) if isinstance(group, Mapping) else None
 
     def inherited(self, setting: Setting) -> Json:
         return setting.write(setting.default) if self.below is None else _value_in(self.below, setting)
@@ -146,12 +154,11 @@ async def settings_view(
             raise not_found("member")
         row, place = await _place(session, viewer, conversation, access, member, layer, typed or {})
     context: dict[str, Json] = {
-        "provider_kind": _provider_kind(place),
+        "provider_kind": _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"])),
         "is_group": sum(one.kind == "character" for one in members) > 1,
     }
-    fields = {
-        path: _field(setting, place, context) for path, setting in SETTINGS.items() if layer in setting.leaf.layers
-    }
+    fields = [_field(setting, place, context) for setting in SETTINGS.values() if layer in setting.leaf.layers]
+    others = [field for field in fields if not field.setting.leaf.quick]
     return SettingsView(
         panel=panel_view(conversation, access, "settings", problem),
         layer=layer,
@@ -164,14 +171,29 @@ async def settings_view(
         version=row.settings_version,
         resource=f"/api/v1/{RESOURCES[layer]}/{row.id}/settings",
         context=json.dumps(context),
-        quick=tuple(field for field in fields.values() if field.is_quick),
+        quick=tuple(field for field in fields if field.setting.leaf.quick),
         groups=tuple(
-            GroupView(key=name, label=group.look.label, about=(group.__doc__ or "").strip(), fields=rest)
+            (name, group, rest)
             for name, group in GROUPS.items()
-            if (rest := tuple(one for one in fields.values() if one.group == name and not one.is_quick))
+            if (rest := tuple(one for one in others if one.setting.group == name))
         ),
         may_change=_may_change(access, conversation, layer, member),
     )
+
+
+def typed_changes(form: Mapping[str, str], shown: list[str], layer: Layer, seen: SettingsOut) -> JsonObject:
+    """A patch out of the fields of a form, of those that say something else than what is there."""
+    patch: dict[str, dict[str, Json]] = {}
+    for path in shown:
+        setting = SETTINGS.get(path)
+        if setting is None or layer not in setting.leaf.layers:
+            continue
+        value = _typed_value(setting, form.get(path, ""))
+        own = seen.own.get(setting.group, {}).get(setting.name)
+        there = own if _is_nullable(setting) else seen.effective[setting.group][setting.name].value
+        if value != there:
+            patch.setdefault(setting.group, {})[setting.name] = value
+    return patch
 
 
 def _chosen(members: Sequence[SpaceMembership], member_id: UUID | None) -> SpaceMembership | None:
@@ -208,12 +230,10 @@ async def _place(
     )
 
 
-def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[LayerView, ...]:
+def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[ChoiceView, ...]:
     return tuple(
-        LayerView(
-            label=label,
-            address=f"/conversations/{conversation.id}/panel/settings?layer={key}",
-            is_current=key == layer,
+        ChoiceView(
+            value=f"/conversations/{conversation.id}/panel/settings?layer={key}", label=label, is_chosen=key == layer
         )
         for key, label in LAYER_LABELS.items()
         if key != "member" or members
@@ -230,31 +250,16 @@ def _may_change(access: SpaceAccess, conversation: Conversation, layer: Layer, m
 
 
 def _field(setting: Setting, place: _SettingsPlace, context: Mapping[str, Json]) -> SettingFieldView:
-    leaf, schema = setting.leaf, schema_of(setting)
     own, inherited = place.own_value(setting), place.inherited(setting)
-    nullable = is_nullable(setting)
-    value = own if own is not None or nullable else _value_in(place.counted, setting)
-    text = place.typed.get(setting.path, control_text(value))
-    span: JsonObject = schema["x-ui"].get("range", {})
+    value = own if own is not None or _is_nullable(setting) else _value_in(place.counted, setting)
+    text = place.typed.get(setting.path, _control_text(value))
     return SettingFieldView(
-        path=setting.path,
-        label=leaf.label,
-        about=schema.get("description", ""),
-        control=leaf.control,
+        setting=setting,
         value=text,
         own=json.dumps(own),
-        placeholder=control_text(inherited) or UNSET if nullable else "",
+        placeholder=_control_text(inherited) or UNSET if _is_nullable(setting) else "",
         source=place.counted.sources[setting.path],
-        is_own=own is not None,
-        is_nullable=nullable,
-        is_whole=is_whole(setting),
-        is_quick=leaf.quick,
-        is_shown=own is not None or _matters(leaf.visible_when, place.counted, context),
-        condition="" if leaf.visible_when is None else json.dumps(leaf.visible_when.to_json()),
-        least=_number(span.get("min")),
-        most=_number(span.get("max")),
-        step=_step(setting, span.get("step")),
-        rows=leaf.rows or 2,
+        is_shown=own is not None or _matters(setting.leaf.visible_when, place.counted, context),
         choices=_choices(setting, place, text, inherited),
     )
 
@@ -263,11 +268,11 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     leaf = setting.leaf
     if not leaf.refers_to:
         return tuple(ChoiceView(value=key, label=label, is_chosen=key == chosen) for key, label in leaf.labels.items())
-    rows: Sequence[Provider | Preset] = [
-        row
-        for row in (place.providers if "provider" in leaf.refers_to else place.presets)
-        if _fits(row, setting) or str(row.id) == chosen
-    ]
+    rows: Sequence[Provider | Preset]
+    if "provider" in leaf.refers_to:
+        rows = [row for row in place.providers if not row.disabled or str(row.id) == chosen]
+    else:
+        rows = [row for row in place.presets if row.kind in leaf.refers_to or str(row.id) == chosen]
     names = {str(row.id): shown_name(row.name) for row in rows}
     usual = "The default" if place.layer == "space" else "As the space says"
     otherwise = names.get(str(inherited), "")
@@ -288,16 +293,8 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     )
 
 
-def _fits(row: Provider | Preset, setting: Setting) -> bool:
-    return not row.disabled if isinstance(row, Provider) else row.kind in setting.leaf.refers_to
-
-
-def _provider_kind(place: _SettingsPlace) -> str:
-    """What kind of model answers here."""
-    return _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"]))
-
-
 def _kind_of(providers: Sequence[Provider], id: Json) -> str:
+    """What kind of model answers where this provider is chosen, or none is."""
     for row in providers:
         if str(row.id) == id or (id is None and row.is_default):
             return row.kind
@@ -317,12 +314,58 @@ def _value_in(counted: Effective, setting: Setting) -> Json:
     return setting.write(getattr(group, setting.name))
 
 
-def _number(value: Json) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _schema_of(setting: Setting) -> LooseObject:
+    """What the schema says about one setting."""
+    groups = LooseObject(json_schema(), ReportBuilder()).nested("properties")
+    return groups.nested(setting.group).nested("properties").nested(setting.name)
 
 
-def _step(setting: Setting, step: Json) -> str:
-    """Any whole number can be typed where the step is only a convenience; of others, every one."""
-    if setting.leaf.control == "slider":
-        return _number(step) or "any"
-    return "1" if is_whole(setting) else "any"
+def _is_nullable(setting: Setting) -> bool:
+    """Whether the setting can be left to the preset, the card or the provider."""
+    return any(kind.text("type") == "null" for kind in _schema_of(setting).objects("anyOf"))
+
+
+def _is_whole(setting: Setting) -> bool:
+    """Whether its numbers are whole ones."""
+    schema = _schema_of(setting)
+    return any(kind.text("type") == "integer" for kind in (schema, *schema.objects("anyOf")))
+
+
+def _control_text(value: Json) -> str:
+    """A value as it stands in its control; nothing at all for null."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case list():
+            return "\n".join(str(item) for item in value)
+        case _:
+            return str(value)
+
+
+def _typed_value(setting: Setting, text: str) -> Json:
+    text = one_newline(text)
+    match setting.leaf.control:
+        case "toggle":
+            return text == "true"
+        case "number" | "slider":
+            return _number(text, whole=_is_whole(setting))
+        case "tags":
+            return [line for line in text.split("\n") if line] or None
+        case _:
+            return text if text or not _is_nullable(setting) else None
+
+
+def _number(text: str, *, whole: bool) -> Json:
+    if not text.strip():
+        return None
+    try:
+        number: Json = json.loads(text)
+    except ValueError:
+        return NOT_A_NUMBER
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return NOT_A_NUMBER
+    return int(number) if whole and number == int(number) else number

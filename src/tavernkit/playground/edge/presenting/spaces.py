@@ -1,22 +1,67 @@
-"""From rows to the page of a space."""
+"""From rows to the page of a space, and to the tab of the side panel that shows who is in it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Persona, Preset, Provider, SpaceMembership
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.home import face
-from tavernkit.playground.edge.presenting.panel import KINDS
-from tavernkit.playground.edge.views.spaces import SpaceStoryView, SpaceView
-from tavernkit.playground.story.access.access import Access, pictured_members, space_for
-from tavernkit.playground.story.conversations.queries import ListedConversation, list_conversations
+from tavernkit.playground.edge.presenting.home import Face, face
+from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_access, panel_view
+from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
+from tavernkit.playground.story.characters.queries import CharacterLine, Scope, characters_page
+from tavernkit.playground.story.conversations.queries import list_conversations
+from tavernkit.playground.story.personas.service import all_personas
+from tavernkit.playground.story.presets.queries import presets_page
+from tavernkit.playground.story.providers.queries import providers_page
+from tavernkit.values import Value
 
 STORIES_PER_PAGE = 30
-MEMBERS_SHOWN = 100
+FACES_SHOWN = 100
+MEMBERS_SHOWN = 500
+ADDABLE_SHOWN = 8
+CHOICES_SHOWN = 200
+ROLES = {"owner": "Owner", "moderator": "Moderator"}
+PARTICIPATIONS = {"muted": "Muted", "observer": "Only watching"}
+
+
+class MemberView(Value, frozen=True, kw_only=True):
+    """Somebody in a space; what the viewer may not change is not offered. An empty tuple is nothing to choose."""
+
+    row: SpaceMembership
+    face: Face
+    about: str
+    address: str
+    is_muted: bool
+    may_mute: bool
+    may_remove: bool
+    may_return: bool
+    may_go_up: bool
+    may_go_down: bool
+    talkativeness: str | None
+    personas: tuple[ChoiceView, ...]
+    providers: tuple[ChoiceView, ...]
+    presets: tuple[ChoiceView, ...]
+
+    @property
+    def has_more(self) -> bool:
+        return self.talkativeness is not None or bool(self.personas or self.providers or self.presets)
+
+
+class _Choices(Value, frozen=True, kw_only=True):
+    """What a member can be given."""
+
+    personas: Sequence[Persona]
+    providers: Sequence[Provider]
+    presets: Sequence[Preset]
 
 
 async def space_view(
@@ -27,42 +72,150 @@ async def space_view(
     after: str | None = None,
     name_typed: str | None = None,
     problem: str = "",
-) -> SpaceView:
-    """A space with a page of its conversations, those that changed last first."""
+) -> Mapping[str, object]:
+    """A space with a page of its conversations, those that changed last first: what kind each is, and what was said in
+    it last."""
     stories = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
     async with runtime.database.read() as session:
         access = await space_for(session, space_id, viewer, Access.READ)
-        members = await pictured_members(session, space_id, limit=MEMBERS_SHOWN)
+        members = await pictured_members(session, space_id, limit=FACES_SHOWN)
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
     space = access.space
-    is_open = space.status == "active"
-    return SpaceView(
-        id=str(space.id),
-        name=shown_name(space.name),
-        version=space.settings_version,
-        is_archived=not is_open,
-        may_begin=is_open and access.level >= Access.TAKE_PART,
-        may_change=access.level >= Access.ADMINISTER,
-        members=tuple(
+    return {
+        "space": space,
+        "may_begin": space.status == "active" and access.level >= Access.TAKE_PART,
+        "may_change": access.level >= Access.ADMINISTER,
+        "members": tuple(
             face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),
-        members_address=f"/conversations/{shown[0].conversation.id}/panel/members" if shown else "",
-        stories=tuple(_story(row) for row in shown),
-        is_first=after is None,
-        next=None if last is None else cursor(moment(last.updated_at), str(last.id)),
-        name_typed=space.name if name_typed is None else name_typed,
-        problem=problem,
+        "stories": tuple(
+            (
+                row.conversation,
+                KINDS.get(row.conversation.kind, ""),
+                str(render_markdown(row.last_text or "").striptags()),
+            )
+            for row in shown
+        ),
+        "is_first": after is None,
+        "next": None if last is None else cursor(moment(last.updated_at), str(last.id)),
+        "name_typed": space.name if name_typed is None else name_typed,
+        "problem": problem,
+    }
+
+
+async def members_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = ""
+) -> Mapping[str, object]:
+    """Who is in the space of a conversation, as one who may look there sees it."""
+    search = search.replace("\x00", "").strip()
+    async with runtime.database.read() as session:
+        conversation, access = await panel_access(session, viewer, conversation_id)
+        rows = await pictured_members(session, access.space.id, limit=MEMBERS_SHOWN)
+        choices = _Choices(
+            personas=await all_personas(session, viewer.user_id),
+            providers=await providers_page(session, viewer, behind=None, limit=CHOICES_SHOWN),
+            presets=[
+                preset
+                for kind in ("chat", "text")
+                for preset in await presets_page(session, viewer, kind=kind, behind=None, limit=CHOICES_SHOWN)
+            ],
+        )
+        is_owner = access.level >= Access.ADMINISTER and access.space.status == "active"
+        addable = await _addable(session, viewer, rows, search) if is_owner else None
+    active = [row for row in rows if row.member.status == "active"]
+    gone = [row for row in rows if row.member.status != "active"]
+    return {
+        "panel": panel_view(conversation, access, "members", problem),
+        "members": tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
+        "gone": tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
+        "addable": addable,
+        "search": search,
+    }
+
+
+async def _addable(
+    session: AsyncSession, viewer: Viewer, rows: Iterable[PicturedMember], search: str
+) -> tuple[tuple[UUID, Face], ...]:
+    """The first characters that are not here, the person's own before everybody's."""
+    known = {row.member.character_id for row in rows}
+    found: list[CharacterLine] = []
+    for scope in get_args(Scope):
+        found += await characters_page(
+            session,
+            viewer,
+            scope=scope,
+            sort="name",
+            search=search,
+            tag="",
+            after=None,
+            limit=ADDABLE_SHOWN + len(known),
+        )
+    new = [line for line in found if line.id not in known]
+    return tuple((line.id, face(line.nickname or line.name, line.thumbnail_sha256)) for line in new[:ADDABLE_SHOWN])
+
+
+def _member(
+    row: PicturedMember, viewer: Viewer, access: SpaceAccess, choices: _Choices, place: int, count: int
+) -> MemberView:
+    member = row.member
+    is_here = member.status == "active"
+    is_open = access.space.status == "active"
+    is_owner = access.level >= Access.ADMINISTER and is_open
+    is_self = member.user_id is not None and member.user_id == viewer.user_id
+    is_character = member.kind == "character"
+    may_change = is_here and is_open and (is_owner or is_self)
+    providers = [row for row in choices.providers if not row.disabled or row.id == member.provider_id]
+    has_model = may_change and (is_character or is_self)
+    return MemberView(
+        row=member,
+        face=face(member.cached_display_name, row.thumbnail),
+        about=_about(row, is_self=is_self),
+        address=_address(row, viewer),
+        is_muted=member.participation != "active",
+        may_mute=is_owner and is_here and member.role != "owner",
+        may_remove=may_change and member.role != "owner",
+        may_return=is_owner and not is_here and (not is_character or row.has_card),
+        may_go_up=is_owner and is_here and place > 0,
+        may_go_down=is_owner and is_here and place < count - 1,
+        talkativeness=_percent(member.talkativeness) if is_owner and is_here and is_character else None,
+        personas=(
+            _chosen("Nobody in particular", choices.personas, member.persona_id)
+            if may_change and is_self and choices.personas
+            else ()
+        ),
+        providers=_chosen("As the space says", providers, member.provider_id) if has_model else (),
+        presets=_chosen("As the space says", choices.presets, member.preset_id) if has_model else (),
     )
 
 
-def _story(row: ListedConversation) -> SpaceStoryView:
-    conversation = row.conversation
-    return SpaceStoryView(
-        id=str(conversation.id),
-        title=shown_name(conversation.title),
-        kind=KINDS.get(conversation.kind, ""),
-        messages=conversation.messages_count,
-        last_line=str(render_markdown(row.last_text or "").striptags()),
-        updated_at=conversation.updated_at,
+def _about(row: PicturedMember, *, is_self: bool) -> str:
+    member = row.member
+    words = ["You"] if is_self else []
+    if member.status != "active":
+        words.append(f"Removed: {member.removed_reason}" if member.removed_reason else "Removed")
+    else:
+        words += [ROLES[member.role]] if member.role in ROLES and not is_self else []
+        words += [PARTICIPATIONS[member.participation]] if member.participation in PARTICIPATIONS else []
+    if member.kind == "character" and not row.has_card:
+        words.append("The card was deleted")
+    return " · ".join(words)
+
+
+def _address(row: PicturedMember, viewer: Viewer) -> str:
+    """The page of the card, for those who have it."""
+    is_theirs = row.character_owner is None or row.character_owner == viewer.user_id
+    return f"/characters/{row.member.character_id}" if row.has_card and is_theirs else ""
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share * 100:g}"
+
+
+def _chosen(
+    otherwise: str, rows: Sequence[Persona] | Sequence[Provider] | Sequence[Preset], chosen: UUID | None
+) -> tuple[ChoiceView, ...]:
+    """The rows to choose from, behind what counts where none is chosen."""
+    return ChoiceView(value="", label=otherwise, is_chosen=chosen is None), *(
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
     )

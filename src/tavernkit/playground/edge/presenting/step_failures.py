@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -11,21 +11,24 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import LlmStep, Profile
 from tavernkit.playground.base.database.models import Message, PipelineProfile, PipelineProfileVersion, PipelineRun
-from tavernkit.playground.edge.views.artifacts import FailureView
 from tavernkit.playground.story.artifacts.path import is_of_active_swipe
 from tavernkit.playground.story.pipelines.checking import readable_part
 from tavernkit.playground.story.pipelines.reports import REASONS
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
 RUNS_READ = 10
 """How far back a step is looked for that does not run in every turn."""
 
 
-class _StepEnd(NamedTuple):
-    """How a step has ended the last time that it was to run."""
+class FailureView(Value, frozen=True, kw_only=True):
+    """A step that has failed, in which turn and why; `address` is the page of its run, if it has one. `may_run`: it can
+    be run again by itself."""
 
-    run: PipelineRun
-    sentence: str | None
+    step: str
+    sentence: str
+    turn: int
+    address: str
+    may_run: bool = False
 
 
 async def failures_by_message(
@@ -47,9 +50,7 @@ async def failures_by_message(
     for run in rows:
         by_message.setdefault(str(run.message_id), []).append(run)
     return {
-        message_id: tuple(
-            _view(key, end) for key, end in _ends(runs, with_dependents=False).items() if end.sentence is not None
-        )
+        message_id: tuple(end for end in _ends(runs, with_dependents=False).values() if end is not None)
         for message_id, runs in by_message.items()
     }
 
@@ -63,11 +64,11 @@ async def failures_by_tag(session: AsyncSession, conversation_id: UUID) -> Mappi
         return {}
     ends = _ends(runs, with_dependents=True)
     return {
-        claim.tag: _view((claim.pipeline, claim.step), end, may_run="manual" in pipeline.triggers)
+        claim.tag: end.with_(may_run="manual" in pipeline.triggers)
         for pipeline in profile.pipelines
         for claim in profile.claims()
         if claim.pipeline == pipeline.id and pipeline.enabled
-        if (end := ends.get((claim.pipeline, claim.step))) is not None and end.sentence is not None
+        if (end := ends.get((claim.pipeline, claim.step))) is not None
     }
 
 
@@ -123,30 +124,23 @@ async def _profile_of(session: AsyncSession, run: PipelineRun) -> Profile | None
     return None if row is None else readable_part(row[0], row[1])
 
 
-def _ends(runs: Iterable[PipelineRun], *, with_dependents: bool) -> dict[tuple[str, str], _StepEnd]:
-    """How each step has ended, the newest run that knows it first; one that could not run because another has failed is
-    left out, unless it is asked for."""
-    ends: dict[tuple[str, str], _StepEnd] = {}
+def _ends(runs: Iterable[PipelineRun], *, with_dependents: bool) -> dict[tuple[str, str], FailureView | None]:
+    """How each step has ended, None if well, the newest run that knows it first; one that could not run because another
+    has failed is left out, unless it is asked for."""
+    ends: dict[tuple[str, str], FailureView | None] = {}
     for run in runs:
         for step in (run.report or {}).get("steps", ()):
             key = (step["pipeline"], step["step"])
             is_dependent = with_dependents and step["reason"] == "dependency_failed"
             if key not in ends and (step["status"] in ("done", "error") or is_dependent):
-                ends[key] = _StepEnd(run, _sentence(step))
+                ends[key] = None if step["status"] == "done" else _failure(run, step)
     return ends
 
 
-def _sentence(step: dict[str, Any]) -> str | None:
-    if step["status"] == "done":
-        return None
-    return step["message"] or REASONS.get(step["reason"] or "", "")
-
-
-def _view(key: tuple[str, str], end: _StepEnd, *, may_run: bool = False) -> FailureView:
+def _failure(run: PipelineRun, step: Mapping[str, Any]) -> FailureView:
     return FailureView(
-        step="/".join(key),
-        sentence=end.sentence or "",
-        turn=end.run.turn,
-        address="" if end.run.run_id is None else f"/runs/{end.run.run_id}#pipelines_heading",
-        may_run=may_run,
+        step=f"{step['pipeline']}/{step['step']}",
+        sentence=step["message"] or REASONS.get(step["reason"] or "", ""),
+        turn=run.turn,
+        address="" if run.run_id is None else f"/runs/{run.run_id}#pipelines_heading",
     )

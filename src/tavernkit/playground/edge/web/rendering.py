@@ -8,8 +8,9 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
+from tavernkit.playground.story.artifacts.documents import in_words
 
 _TIME = Markup('<time datetime="{}" data-local data-controller="local-time">{}</time>')
 
@@ -27,6 +28,8 @@ def templates() -> Environment:
     environment.globals["asset"] = asset
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
+    environment.filters["initials"] = initials
+    environment.filters["in_words"] = in_words
     return environment
 
 

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
 from tavernkit import Plan
-from tavernkit.artifacts import ArtifactWrite, Commit, MemoryStore, SessionArtifacts, change_between
+from tavernkit.artifacts import ArtifactWrite, Commit, MemoryStore, RunArtifact, SessionArtifacts, change_between
 from tavernkit.artifacts.pipelines import (
     JournalState,
     MemoryJournal,
@@ -29,7 +29,6 @@ from tavernkit.artifacts.pipelines import (
 )
 from tavernkit.artifacts.pipelines.journal import products_of
 from tavernkit.artifacts.pipelines.model import ask_counted
-from tavernkit.artifacts.pipelines.journal import RunArtifact
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.prompting.replies import Usage, used_by_steps
 from tavernkit.prompt.block import Block
