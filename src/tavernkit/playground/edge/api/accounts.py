@@ -14,11 +14,11 @@ from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, r
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
 from tavernkit.playground.base.accounts.users import change_user
-from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator, require_person
+from tavernkit.playground.base.accounts.viewer import require_administrator, require_person
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented
 from tavernkit.playground.edge.api.schemas.accounts import (
     ApiKeyIn,
     ApiKeyOut,
@@ -37,29 +37,29 @@ from tavernkit.playground.edge.api.schemas.accounts import (
     UserPatch,
 )
 from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.edge.web.requests import AppRuntime, Caller
 
 router = APIRouter(tags=["accounts"])
 
 
 @router.get("/me", responses=documented())
-async def show_me(runtime: AppRuntime, viewer: ApiViewer) -> MeOut:
+async def show_me(caller: ApiCaller) -> MeOut:
     """Who asks."""
-    return await _me(runtime, viewer)
+    return await _me(caller)
 
 
 @router.patch("/me", responses=documented(409))
-async def change_me(runtime: AppRuntime, viewer: ApiViewer, body: MePatch) -> MeOut:
+async def change_me(caller: ApiCaller, body: MePatch) -> MeOut:
     """Change one's own name or address."""
-    await update_profile(runtime, viewer, name=body.name, email=body.email)
-    return await _me(runtime, viewer)
+    await update_profile(*caller, name=body.name, email=body.email)
+    return await _me(caller)
 
 
 @router.post("/me/password", status_code=204, responses=documented(429))
-async def change_my_password(request: Request, runtime: AppRuntime, viewer: ApiViewer, body: PasswordIn) -> Response:
+async def change_my_password(request: Request, caller: ApiCaller, body: PasswordIn) -> Response:
     """Set a password. All sessions end; the answer's cookie is a new one."""
     current, new = body.current_password.get_secret_value(), body.new_password.get_secret_value()
-    signed_in = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
+    signed_in = await change_password(*caller, current=current, new=new, visit=visit_of(request))
     response = Response(status_code=204)
     give_cookies(request, response, signed_in)
     return response
@@ -80,84 +80,76 @@ async def open_my_session(request: Request, response: Response, runtime: AppRunt
 
 
 @router.get("/sessions", responses=documented())
-async def show_sessions(
-    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[SessionOut]:
+async def show_sessions(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[SessionOut]:
     """Where one is signed in."""
-    require_person(viewer)
-    async with runtime.database.read() as session:
-        listed = await list_sessions(session, viewer, runtime.clock(), limit=limit, after=after)
+    require_person(caller.viewer)
+    async with caller.runtime.database.read() as session:
+        listed = await list_sessions(session, caller.viewer, caller.runtime.clock(), limit=limit, after=after)
     items = [
-        SessionOut.model_validate(row).model_copy(update={"is_current": row.id == viewer.session_id})
+        SessionOut.model_validate(row).model_copy(update={"is_current": row.id == caller.viewer.session_id})
         for row in listed.items
     ]
     return Page(items=items, next=listed.next)
 
 
 @router.delete("/sessions", responses=documented())
-async def end_other_sessions(runtime: AppRuntime, viewer: ApiViewer) -> RevokedOut:
+async def end_other_sessions(caller: ApiCaller) -> RevokedOut:
     """Sign out everywhere else."""
-    return RevokedOut(revoked=await revoke_other_sessions(runtime, viewer))
+    return RevokedOut(revoked=await revoke_other_sessions(*caller))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, responses=documented())
-async def end_session(runtime: AppRuntime, viewer: ApiViewer, session_id: UUID) -> Response:
+async def end_session(caller: ApiCaller, session_id: UUID) -> Response:
     """Sign out in one place."""
-    row = await revoke_session(runtime, viewer, session_id)
+    row = await revoke_session(*caller, session_id)
     response = Response(status_code=204)
-    if row.id == viewer.session_id:
+    if row.id == caller.viewer.session_id:
         drop_cookie(response)
     return response
 
 
 @router.get("/api_keys", responses=documented())
-async def show_api_keys(
-    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[ApiKeyOut]:
+async def show_api_keys(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[ApiKeyOut]:
     """One's own keys."""
-    require_person(viewer)
-    async with runtime.database.read() as session:
-        listed = await list_api_keys(session, viewer, limit=limit, after=after)
+    require_person(caller.viewer)
+    async with caller.runtime.database.read() as session:
+        listed = await list_api_keys(session, caller.viewer, limit=limit, after=after)
     return Page(items=[ApiKeyOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.post("/api_keys", status_code=201, responses=documented(409))
-async def make_api_key(runtime: AppRuntime, viewer: ApiViewer, body: ApiKeyIn) -> NewApiKeyOut:
+async def make_api_key(caller: ApiCaller, body: ApiKeyIn) -> NewApiKeyOut:
     """Make a key for a program."""
-    made = await create_api_key(runtime, viewer, name=body.name)
+    made = await create_api_key(*caller, name=body.name)
     return NewApiKeyOut(key=made.key, **ApiKeyOut.model_validate(made.row).model_dump())
 
 
 @router.delete("/api_keys/{key_id}", status_code=204, responses=documented())
-async def end_api_key(runtime: AppRuntime, viewer: ApiViewer, key_id: UUID) -> None:
+async def end_api_key(caller: ApiCaller, key_id: UUID) -> None:
     """Make a key worthless."""
-    await revoke_api_key(runtime, viewer, key_id)
+    await revoke_api_key(*caller, key_id)
 
 
 @router.get("/invitations", responses=documented())
-async def show_invitations(
-    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[InvitationOut]:
+async def show_invitations(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[InvitationOut]:
     """All invitations; for administrators."""
-    require_administrator(viewer)
-    async with runtime.database.read() as session:
+    require_administrator(caller.viewer)
+    async with caller.runtime.database.read() as session:
         listed = await list_invitations(session, limit=limit, after=after)
     return Page(items=[InvitationOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.post("/invitations", status_code=201, responses=documented(409))
-async def make_invitation(runtime: AppRuntime, viewer: ApiViewer, body: InvitationIn) -> NewInvitationOut:
+async def make_invitation(caller: ApiCaller, body: InvitationIn) -> NewInvitationOut:
     """Invite somebody; for administrators."""
-    made = await create_invitation(
-        runtime, viewer, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days
-    )
+    made = await create_invitation(*caller, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days)
     return NewInvitationOut(code=made.code, **InvitationOut.model_validate(made.row).model_dump())
 
 
 @router.delete("/invitations/{invitation_id}", status_code=204, responses=documented())
-async def end_invitation(runtime: AppRuntime, viewer: ApiViewer, invitation_id: UUID) -> None:
+async def end_invitation(caller: ApiCaller, invitation_id: UUID) -> None:
     """Take an invitation back; for administrators."""
-    await revoke_invitation(runtime, viewer, invitation_id)
+    await revoke_invitation(*caller, invitation_id)
 
 
 @router.post("/users", status_code=201, responses=documented(409, 429))
@@ -176,33 +168,33 @@ async def make_user(request: Request, response: Response, runtime: AppRuntime, b
 
 
 @router.get("/users", responses=documented())
-async def show_users(runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None) -> Page[UserOut]:
+async def show_users(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[UserOut]:
     """All accounts; for administrators."""
-    require_administrator(viewer)
-    async with runtime.database.read() as session:
+    require_administrator(caller.viewer)
+    async with caller.runtime.database.read() as session:
         listed = await list_users(session, limit=limit, after=after)
     return Page(items=[UserOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.get("/users/{user_id}", responses=documented())
-async def show_user(runtime: AppRuntime, viewer: ApiViewer, user_id: UUID) -> UserOut:
+async def show_user(caller: ApiCaller, user_id: UUID) -> UserOut:
     """An account; for administrators."""
-    require_administrator(viewer)
-    return UserOut.model_validate(await _user(runtime, user_id))
+    require_administrator(caller.viewer)
+    return UserOut.model_validate(await _user(caller.runtime, user_id))
 
 
 @router.patch("/users/{user_id}", responses=documented(409))
-async def change_one_user(runtime: AppRuntime, viewer: ApiViewer, user_id: UUID, body: UserPatch) -> UserOut:
+async def change_one_user(caller: ApiCaller, user_id: UUID, body: UserPatch) -> UserOut:
     """Give somebody another role, or close or open their account; for administrators."""
-    return UserOut.model_validate(await change_user(runtime, viewer, user_id, role=body.role, status=body.status))
+    return UserOut.model_validate(await change_user(*caller, user_id, role=body.role, status=body.status))
 
 
-async def _me(runtime: Runtime, viewer: Viewer) -> MeOut:
-    user = await _user(runtime, viewer.user_id)
+async def _me(caller: Caller) -> MeOut:
+    user = await _user(caller.runtime, caller.viewer.user_id)
     return MeOut(
         **UserOut.model_validate(user).model_dump(),
         has_password=user.password_hash is not None,
-        via=viewer.via,
+        via=caller.viewer.via,
         prompt_tokens_total=user.prompt_tokens_total,
         completion_tokens_total=user.completion_tokens_total,
     )

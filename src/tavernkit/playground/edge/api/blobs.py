@@ -8,17 +8,16 @@ from fastapi import APIRouter, Path, Request, Response
 
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.refused import existing
-from tavernkit.playground.edge.api.requests import ApiViewer, documented
+from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.edge.web.blob_responses import BINARY, bytes_response
-from tavernkit.playground.edge.web.requests import AppRuntime
 
 router = APIRouter(prefix="/blobs", tags=["blobs"], responses=documented())
 
 
 @router.get("/{sha256}", summary="A picture or file", response_class=Response, responses=BINARY)
 async def get_blob(
-    request: Request, runtime: AppRuntime, viewer: ApiViewer, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+    request: Request, caller: ApiCaller, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
-    async with runtime.database.read() as session:
-        blob = existing(await find_blob(session, sha256, viewer), "file")
+    async with caller.runtime.database.read() as session:
+        blob = existing(await find_blob(session, sha256, caller.viewer), "file")
     return bytes_response(request, blob)

@@ -13,7 +13,7 @@ from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.files import attachment
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.characters import (
     MAX_EDIT_BYTES,
     CardChangeOut,
@@ -25,7 +25,6 @@ from tavernkit.playground.edge.api.schemas.characters import (
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
 from tavernkit.playground.story.characters.cards import changes_between
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
@@ -68,8 +67,7 @@ SameNameQuery = Annotated[
 
 @router.get("", summary="A page of characters")
 async def list_characters(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     scope: Annotated[Scope, Query(description="One's own, or those that are everybody's.")] = "own",
     sort: Annotated[Sort, Query(description="By name; or what was changed, or made, last first.")] = "name",
     search: Annotated[str, Query(max_length=200, description="Words of the name, nickname, creator or tags.")] = "",
@@ -78,9 +76,9 @@ async def list_characters(
     after: After = None,
 ) -> Page[CharacterLineOut]:
     place = behind_name(after) if sort == "name" else behind_time(after)
-    async with runtime.database.read() as session:
+    async with caller.runtime.database.read() as session:
         lines = await characters_page(
-            session, viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
+            session, caller.viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
         )
     return page(lines, limit, CharacterLineOut.of, lambda line: (_key(line, sort), str(line.id)))
 
@@ -93,8 +91,7 @@ async def list_characters(
 )
 async def upload_character(
     request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     character_id: Annotated[
         UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
     ] = None,
@@ -102,11 +99,11 @@ async def upload_character(
     same_name: SameNameQuery = "new",
 ) -> ImportOut:
     file = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    imported = await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
+    imported = await import_file(*caller, file, character_id=character_id, as_new=as_new, same_name=same_name)
     return ImportOut(
         outcome=imported.outcome,
         sentence=imported.sentence,
-        character=await _shown(runtime, imported.character),
+        character=await _shown(caller.runtime, imported.character),
         changes=[CardChangeOut.of(change) for change in imported.changes],
         notes=list(imported.notes),
     )
@@ -119,54 +116,52 @@ async def upload_character(
     responses=documented(413),
     openapi_extra=file_body("files", many=True),
 )
-async def upload_characters(
-    request: Request, runtime: AppRuntime, viewer: ApiViewer, same_name: SameNameQuery = "new"
-) -> JobOut:
+async def upload_characters(request: Request, caller: ApiCaller, same_name: SameNameQuery = "new") -> JobOut:
     sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     async with sent as files:
-        return JobOut.of(await start_import(runtime, viewer, files, same_name=same_name))
+        return JobOut.of(await start_import(*caller, files, same_name=same_name))
 
 
 @router.get("/{character_id}", summary="A character with its card")
-async def get_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
+async def get_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
+    async with caller.runtime.database.read() as session:
+        row = await find_character(session, character_id, caller.viewer)
         return CharacterOut.with_card(row, await assets_of(session, row.id))
 
 
 @router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
 @takes(MAX_EDIT_BYTES)
-async def patch_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, edit: CardEdit) -> CharacterOut:
-    edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
-    return await _shown(runtime, edited)
+async def patch_character(caller: ApiCaller, character_id: UUID, edit: CardEdit) -> CharacterOut:
+    edited = await edit_character(*caller, character_id, version=edit.version, fields=edit.fields())
+    return await _shown(caller.runtime, edited)
 
 
 @router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
-async def remove_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> None:
-    await delete_character(runtime, viewer, character_id)
+async def remove_character(caller: ApiCaller, character_id: UUID) -> None:
+    await delete_character(*caller, character_id)
 
 
 @router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
-async def copy_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
-    return await _shown(runtime, await duplicate_character(runtime, viewer, character_id))
+async def copy_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
+    return await _shown(caller.runtime, await duplicate_character(*caller, character_id))
 
 
 @router.get("/{character_id}/versions", summary="Earlier cards, newest first")
 async def list_versions(
-    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, limit: Limit = 50, after: After = None
+    caller: ApiCaller, character_id: UUID, limit: Limit = 50, after: After = None
 ) -> Page[CharacterVersionLineOut]:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
+    async with caller.runtime.database.read() as session:
+        row = await find_character(session, character_id, caller.viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
     return page(lines, limit, _version_line, lambda line: (line.number,))
 
 
 @router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
 async def get_version(
-    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
+    caller: ApiCaller, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> CharacterVersionOut:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
+    async with caller.runtime.database.read() as session:
+        row = await find_character(session, character_id, caller.viewer)
         version = existing(await find_version(session, row.id, number), "version")
     return CharacterVersionOut(
         number=version.number,
@@ -178,9 +173,9 @@ async def get_version(
 
 
 @router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
-async def restore(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
-    restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
-    return await _shown(runtime, restored)
+async def restore(caller: ApiCaller, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
+    restored = await restore_version(*caller, character_id, version=wanted.version, number=wanted.number)
+    return await _shown(caller.runtime, restored)
 
 
 @router.get(
@@ -189,21 +184,17 @@ async def restore(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, wa
     response_class=Response,
     responses=BINARY_OR_JSON,
 )
-async def export(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, format: ExportFormat = "png") -> Response:
-    file = await export_character(runtime, viewer, character_id, format)
+async def export(caller: ApiCaller, character_id: UUID, format: ExportFormat = "png") -> Response:
+    file = await export_character(*caller, character_id, format)
     return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
 
 
 @router.get("/{character_id}/avatar", summary="The character's picture", response_class=Response, responses=BINARY)
 async def get_avatar(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
-    character_id: UUID,
-    size: Literal["full", "thumbnail"] = "full",
+    request: Request, caller: ApiCaller, character_id: UUID, size: Literal["full", "thumbnail"] = "full"
 ) -> Response:
-    async with runtime.database.read() as session:
-        blob = await find_avatar(session, character_id, viewer, size)
+    async with caller.runtime.database.read() as session:
+        blob = await find_avatar(session, character_id, caller.viewer, size)
     return bytes_response(request, blob, cache=CHECKED)
 
 
@@ -215,15 +206,14 @@ async def get_avatar(
 )
 async def put_avatar(
     request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     character_id: UUID,
     version: Annotated[
         int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
     ] = None,
 ) -> CharacterOut:
     picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    return await _shown(runtime, await set_avatar(runtime, viewer, character_id, picture, version=version))
+    return await _shown(caller.runtime, await set_avatar(*caller, character_id, picture, version=version))
 
 
 async def _shown(runtime: Runtime, row: Character) -> CharacterOut:

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.edge.api.requests import ApiCaller, Limit, documented
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
@@ -55,13 +54,10 @@ ConversationId = Annotated[UUID, Path(description="The conversation.")]
 
 
 @router.post("/fork", status_code=201, responses=documented(409))
-async def fork_conversation(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: ForkIn
-) -> ConversationOut:
+async def fork_conversation(caller: ApiCaller, conversation_id: ConversationId, body: ForkIn) -> ConversationOut:
     """Go on differently from a message: a conversation of its own with everything up to it."""
     child = await fork(
-        runtime,
-        viewer,
+        *caller,
         conversation_id,
         body.message_id,
         kind=body.kind,
@@ -74,13 +70,12 @@ async def fork_conversation(
 
 @router.get("/tree", responses=documented())
 async def show_tree(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     conversation_id: ConversationId,
     after: Annotated[UUID | None, Query(description="The `next` of the page before.")] = None,
     limit: Limit = 200,
 ) -> TreePage:
     """All conversations that grew out of the same root."""
-    nodes = await read_tree(runtime, viewer, conversation_id, after=after, limit=limit + 1)
+    nodes = await read_tree(*caller, conversation_id, after=after, limit=limit + 1)
     items = [TreeNodeOut.of(node) for node in nodes[:limit]]
     return TreePage(items=items, next=items[-1].id if len(nodes) > limit else None)

@@ -8,10 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from tavernkit.playground.base.paging import behind_time, moment
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.api.schemas.spaces import SpaceChange, SpaceIn, SpaceItem, SpaceMember, SpaceOpened
-from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.spaces.queries import ListedSpace, list_spaces, read_space
@@ -22,23 +21,21 @@ router = APIRouter(prefix="/spaces", tags=["spaces"])
 
 @router.get("", responses=documented())
 async def index(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     status: Annotated[Literal["active", "archived"], Query(description="Those in use, or those put aside.")] = "active",
     after: After = None,
     limit: Limit = 50,
 ) -> Page[SpaceItem]:
     """The spaces that you are in, the most recently used first."""
-    rows = await list_spaces(runtime, viewer, status=status, after=behind_time(after), limit=limit + 1)
+    rows = await list_spaces(*caller, status=status, after=behind_time(after), limit=limit + 1)
     return page(rows, limit, _item, lambda row: (moment(row.last_active_at), str(row.space.id)))
 
 
 @router.post("", status_code=201, responses=documented())
-async def create(runtime: AppRuntime, viewer: ApiViewer, body: SpaceIn) -> SpaceOpened:
+async def create(caller: ApiCaller, body: SpaceIn) -> SpaceOpened:
     """Open a space with its characters; a conversation begins with their greetings."""
     opened = await create_space(
-        runtime,
-        viewer,
+        *caller,
         kind=body.kind,
         name=body.name,
         character_ids=body.character_ids,
@@ -53,21 +50,16 @@ async def create(runtime: AppRuntime, viewer: ApiViewer, body: SpaceIn) -> Space
 
 
 @router.get("/{space_id}", responses=documented())
-async def show(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> SpaceOut:
+async def show(caller: ApiCaller, space_id: UUID) -> SpaceOut:
     """One space."""
-    return SpaceOut.of(await read_space(runtime, viewer, space_id))
+    return SpaceOut.of(await read_space(*caller, space_id))
 
 
 @router.patch("/{space_id}", responses=documented(409))
-async def change(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: SpaceChange) -> SpaceOut:
+async def change(caller: ApiCaller, space_id: UUID, body: SpaceChange) -> SpaceOut:
     """Rename a space, archive it, or bring it back."""
     space = await change_space(
-        runtime,
-        viewer,
-        space_id,
-        settings_version=body.settings_version,
-        name=body.name,
-        archived=body.archived,
+        *caller, space_id, settings_version=body.settings_version, name=body.name, archived=body.archived
     )
     return SpaceOut.of(space)
 
@@ -78,9 +70,9 @@ async def change(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: S
     response_model=None,
     responses={**documented(), 202: {"model": JobOut, "description": "It is large: a job removes it."}},
 )
-async def remove(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> Response:
+async def remove(caller: ApiCaller, space_id: UUID) -> Response:
     """Delete a space with everything said in it."""
-    job = await delete_space(runtime, viewer, space_id)
+    job = await delete_space(*caller, space_id)
     if job is None:
         return Response(status_code=204)
     return Response(JobOut.of(job).model_dump_json(), status_code=202, media_type="application/json")

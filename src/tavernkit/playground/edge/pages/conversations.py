@@ -18,7 +18,7 @@ from tavernkit.playground.edge.presenting.conversations import conversation_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing
+from tavernkit.playground.edge.web.requests import PageCaller, answer, missing
 from tavernkit.playground.story.conversations.service import restore_conversation
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import retry
@@ -35,69 +35,65 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 
 
 @router.get("/conversations/{conversation_id}")
-async def show(
-    runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, undo: UUID | None = None
-) -> HTMLResponse:
-    view = await conversation_view(runtime, conversation_id, viewer, undo=undo)
+async def show(caller: PageCaller, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
+    view = await conversation_view(caller.runtime, conversation_id, caller.viewer, undo=undo)
     # The page tells where the stream goes on; a copy from the cache would tell an old place.
     return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
 
 
 @router.get("/conversations/{conversation_id}/older")
-async def older(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, before: Number) -> HTMLResponse:
-    view = await older_view(runtime, conversation_id, viewer, before=before)
+async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HTMLResponse:
+    view = await older_view(caller.runtime, conversation_id, caller.viewer, before=before)
     return HTMLResponse(str(render("_older.html", older=view)))
 
 
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     content: Annotated[str, Form()],
     id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
-    async with runtime.database.read() as session:
-        permissions = await find_permissions(session, conversation_id, viewer)
+    sent = await send_message(*caller, conversation_id, message_id=id or caller.runtime.ids(), content=content)
+    async with caller.runtime.database.read() as session:
+        permissions = await find_permissions(session, conversation_id, caller.viewer)
         streams = await message_stream(session, sent.id, permissions) + await run_stream(
-            runtime, session, conversation_id
+            caller.runtime, session, conversation_id
         )
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
 @router.post("/conversations/{conversation_id}/retry")
-async def retry_reply(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await retry(runtime, viewer, conversation_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
+async def retry_reply(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await retry(*caller, conversation_id)
+    async with caller.runtime.database.read() as session:
+        streams = await run_stream(caller.runtime, session, conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
 @router.post("/conversations/{conversation_id}/skip")
-async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await skip_turn(runtime, viewer, conversation_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
+async def skip(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await skip_turn(*caller, conversation_id)
+    async with caller.runtime.database.read() as session:
+        streams = await run_stream(caller.runtime, session, conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
 @router.post("/conversations/{conversation_id}/restore")
 async def restore(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     next: Annotated[Literal["archive", "conversation"], Form()] = "conversation",
 ) -> Response:
     """Bring an archived story back, and go on in it or to the others."""
-    await restore_conversation(runtime, viewer, conversation_id)
+    await restore_conversation(*caller, conversation_id)
     address = "/archive" if next == "archive" else f"/conversations/{conversation_id}"
     return RedirectResponse(address, status_code=303)
 
 
 @router.get("/events")
-async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watch: Watched) -> StreamingResponse:
+async def events(request: Request, caller: PageCaller, watch: Watched) -> StreamingResponse:
     """Server-sent events of several conversations, each named with the last event that its page has seen, or without
     one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
     written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
@@ -105,23 +101,23 @@ async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watc
     refused: list[UUID] = []
     for conversation_id, after in map(_conversation_and_number, watch):
         try:
-            conversation, entry = await readable_conversation(runtime, viewer, conversation_id)
+            conversation, entry = await readable_conversation(*caller, conversation_id)
         except Refused:
             refused.append(conversation_id)
             continue
         streams[conversation_id] = conversation_stream(
-            runtime,
+            caller.runtime,
             conversation_id,
             conversation.last_event if after is None else after,
-            user_id=viewer.user_id,
+            user_id=caller.viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             permissions=permissions_of(conversation, entry),
-            may_read=access_check(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
+            may_read=access_check(*caller, proof_of(request), request.app.state.owner_id, conversation_id),
         )
     if not streams:
         raise missing()
     return StreamingResponse(
-        merged_streams(runtime, streams, refused),
+        merged_streams(caller.runtime, streams, refused),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )

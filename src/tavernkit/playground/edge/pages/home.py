@@ -17,7 +17,7 @@ from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAM
 from tavernkit.playground.edge.presenting.home import PaletteLink, archive_view, home_view, new_story_view
 from tavernkit.playground.edge.presenting.palette import places
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.requests import PageCaller
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
@@ -27,25 +27,20 @@ _UNCACHED = {"Cache-Control": "no-store"}
 
 
 @router.get("/")
-async def home(
-    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
-) -> Response:
-    view = await home_view(runtime, viewer, after=_place(after))
+async def home(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    view = await home_view(*caller, after=_place(after))
     return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
 
 
 @router.get("/archive")
-async def archive(
-    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
-) -> Response:
-    view = await archive_view(runtime, viewer, after=_place(after))
+async def archive(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    view = await archive_view(*caller, after=_place(after))
     return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
 
 
 @router.get("/spaces/new")
 async def new_story(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
@@ -53,8 +48,7 @@ async def new_story(
 ) -> Response:
     """The form; a search brings along what is chosen and typed so far."""
     view = await new_story_view(
-        runtime,
-        viewer,
+        *caller,
         character_ids=character_id,
         persona_id="default" if persona_id is None else persona_id if isinstance(persona_id, UUID) else None,
         name=name,
@@ -65,8 +59,7 @@ async def new_story(
 
 @router.post("/spaces/new")
 async def begin_story(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
@@ -75,33 +68,31 @@ async def begin_story(
     try:
         if not character_id:
             raise Refused(code="invalid", sentence=NOBODY)
-        made = await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
+        made = await create_space(*caller, name=name, character_ids=character_id, persona_id=chosen)
     except Refused as refused:
         view = await new_story_view(
-            runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
+            *caller, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
         )
         return HTMLResponse(str(render("new_story.html", view=view)), refused.status, _UNCACHED)
     return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
 
 
 @router.post("/spaces")
-async def begin_story_at_once(
-    runtime: AppRuntime, viewer: PageViewer, character_id: Annotated[UUID, Form()]
-) -> Response:
+async def begin_story_at_once(caller: PageCaller, character_id: Annotated[UUID, Form()]) -> Response:
     """A story with one character, as whoever took part the last time."""
-    async with runtime.database.read() as session:
-        user = await session.get_one(User, viewer.user_id)
-    started = await start_story(runtime, user, character_id)
+    async with caller.runtime.database.read() as session:
+        user = await session.get_one(User, caller.viewer.user_id)
+    started = await start_story(caller.runtime, user, character_id)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
 @router.get("/palette.json")
 async def palette(
-    response: Response, runtime: AppRuntime, viewer: PageViewer, q: Annotated[str, Query(max_length=1000)] = ""
+    response: Response, caller: PageCaller, q: Annotated[str, Query(max_length=1000)] = ""
 ) -> dict[str, list[dict[str, str]]]:
     """Where the palette leads."""
     response.headers.update(_UNCACHED)
-    return {"places": [_json(place) for place in await places(runtime, viewer, q)]}
+    return {"places": [_json(place) for place in await places(*caller, q)]}
 
 
 def _place(after: str | None) -> tuple[datetime, UUID] | None:

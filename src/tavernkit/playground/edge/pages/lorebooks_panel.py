@@ -8,12 +8,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Request, Response
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
 from tavernkit.playground.story.lorebooks.queries import lorebook_of
@@ -22,55 +20,45 @@ router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", depende
 
 
 @router.get("")
-async def lore(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    view = await lore_view(runtime, viewer, conversation_id)
+async def lore(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    view = await lore_view(*caller, conversation_id)
     return panel_page(request, "lore", view)
 
 
 @router.post("")
 async def attach(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     lorebook_id: Annotated[UUID, Form()],
     place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
 ) -> Response:
-    async with runtime.database.read() as session:
+    async with caller.runtime.database.read() as session:
         # The book first: who has no such book is told nothing about conversations.
-        await lorebook_of(session, viewer, lorebook_id)
-        conversation, access = await panel_access(session, viewer, conversation_id)
+        await lorebook_of(session, caller.viewer, lorebook_id)
+        conversation, access = await panel_access(session, caller.viewer, conversation_id)
     new = (
         NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
         if place == "conversation"
         else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
     )
-    return await _answer(request, runtime, viewer, conversation_id, attach_lorebook(runtime, viewer, new))
+    return await _answer(request, caller, conversation_id, attach_lorebook(*caller, new))
 
 
 @router.post("/{link_id}")
 async def switch(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    link_id: UUID,
-    enabled: Annotated[bool, Form()],
+    request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Annotated[bool, Form()]
 ) -> Response:
-    change = change_link(runtime, viewer, link_id, PatchLink(enabled=enabled))
-    return await _answer(request, runtime, viewer, conversation_id, change)
+    change = change_link(*caller, link_id, PatchLink(enabled=enabled))
+    return await _answer(request, caller, conversation_id, change)
 
 
 @router.post("/{link_id}/detach")
-async def detach(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, link_id: UUID
-) -> Response:
-    return await _answer(request, runtime, viewer, conversation_id, detach_lorebook(runtime, viewer, link_id))
+async def detach(request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID) -> Response:
+    return await _answer(request, caller, conversation_id, detach_lorebook(*caller, link_id))
 
 
-async def _answer(
-    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, change: Awaitable[object]
-) -> Response:
+async def _answer(request: Request, caller: Caller, conversation_id: UUID, change: Awaitable[object]) -> Response:
     """The tab after a change, or with why there was none."""
     refused: Refused | None = None
     try:
@@ -79,5 +67,5 @@ async def _answer(
         if raised.code == "not_found":
             raise
         refused = raised
-    view = await lore_view(runtime, viewer, conversation_id, problem=refused.sentence if refused else "")
+    view = await lore_view(*caller, conversation_id, problem=refused.sentence if refused else "")
     return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

@@ -9,14 +9,12 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.members import MemberChange
 from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.web.forms import Version, understood, whole_number
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.story.access.access import Access, member_for
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
@@ -28,41 +26,31 @@ CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provide
 
 @router.get("")
 async def members(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    search: Annotated[str, Query(max_length=200)] = "",
+    request: Request, caller: PageCaller, conversation_id: UUID, search: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
-    view = await members_view(runtime, viewer, conversation_id, search=search)
+    view = await members_view(*caller, conversation_id, search=search)
     return panel_page(request, "members", view)
 
 
 @router.post("")
 async def add(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     character_id: Annotated[UUID | None, Form()] = None,
     user_id: Annotated[UUID | None, Form()] = None,
     search: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
     """Somebody joins, or comes back."""
-    async with runtime.database.read() as session:
-        _, access = await panel_access(session, viewer, conversation_id)
-    joining = add_member(runtime, viewer, access.space.id, character_id=character_id, user_id=user_id)
-    return await _answer(request, runtime, viewer, conversation_id, joining, search=search)
+    async with caller.runtime.database.read() as session:
+        _, access = await panel_access(session, caller.viewer, conversation_id)
+    joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
+    return await _answer(request, caller, conversation_id, joining, search=search)
 
 
 @router.post("/{member_id}")
 async def change(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    member_id: UUID,
-    settings_version: Version,
+    request: Request, caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version
 ) -> Response:
     """Change what the form names; an empty field takes a choice back."""
     # Read by hand: FastAPI takes an empty field for one that is not there.
@@ -75,35 +63,32 @@ async def change(
         if share is not None:
             changes["talkativeness"] = whole_number(share, name="Talkativeness", least=0, most=100) / 100
         checked = understood(MemberChange, settings_version=0, **changes).model_dump(include=set(changes))
-        await change_member(runtime, viewer, member_id, settings_version=settings_version, changes=checked)
+        await change_member(*caller, member_id, settings_version=settings_version, changes=checked)
 
-    return await _answer(request, runtime, viewer, conversation_id, save())
+    return await _answer(request, caller, conversation_id, save())
 
 
 @router.post("/{member_id}/remove")
-async def remove(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, member_id: UUID
-) -> Response:
-    return await _answer(request, runtime, viewer, conversation_id, remove_member(runtime, viewer, member_id))
+async def remove(request: Request, caller: PageCaller, conversation_id: UUID, member_id: UUID) -> Response:
+    return await _answer(request, caller, conversation_id, remove_member(*caller, member_id))
 
 
 @router.post("/{member_id}/move")
 async def move(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     member_id: UUID,
     settings_version: Version,
     direction: Annotated[Literal["up", "down"], Form()],
 ) -> Response:
     """Change places with whoever is before or behind; `settings_version` is the space's."""
-    async with runtime.database.read() as session:
-        member, _ = await member_for(session, member_id, viewer, Access.READ)
+    async with caller.runtime.database.read() as session:
+        member, _ = await member_for(session, member_id, caller.viewer, Access.READ)
         ids = [row.id for row in await active_members(session, member.space_id)]
     moved = _moved(ids, member_id, -1 if direction == "up" else 1)
-    moving = reorder_members(runtime, viewer, member.space_id, settings_version=settings_version, member_ids=moved)
-    return await _answer(request, runtime, viewer, conversation_id, moving)
+    moving = reorder_members(*caller, member.space_id, settings_version=settings_version, member_ids=moved)
+    return await _answer(request, caller, conversation_id, moving)
 
 
 def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
@@ -116,13 +101,7 @@ def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
 
 
 async def _answer(
-    request: Request,
-    runtime: Runtime,
-    viewer: Viewer,
-    conversation_id: UUID,
-    action: Awaitable[object],
-    *,
-    search: str = "",
+    request: Request, caller: Caller, conversation_id: UUID, action: Awaitable[object], *, search: str = ""
 ) -> Response:
     """Do it, and show the tab as it is then, with the sentence about what was refused."""
     refused: Refused | None = None
@@ -134,7 +113,7 @@ async def _answer(
         refused = raised
     problem = refused.sentence if refused else ""
     try:
-        view = await members_view(runtime, viewer, conversation_id, search=search, problem=problem)
+        view = await members_view(*caller, conversation_id, search=search, problem=problem)
     except Refused:
         if refused is not None:
             raise refused from None

@@ -9,16 +9,14 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.pipelines import conflict_view, profile_view, profiles_view
 from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import copies, examples, service
@@ -57,54 +55,51 @@ STARTER: dict[str, Json] = {
 
 @router.get("/pipelines")
 async def profiles(
-    runtime: AppRuntime, viewer: PageViewer, conversation: Annotated[UUID | None, Query()] = None, after: After = None
+    caller: PageCaller, conversation: Annotated[UUID | None, Query()] = None, after: After = None
 ) -> HTMLResponse:
-    view = await profiles_view(runtime, viewer, conversation_id=conversation, after=after)
+    view = await profiles_view(*caller, conversation_id=conversation, after=after)
     return page("pipelines/index.html", view=view, typed="", problem="")
 
 
 @router.post("/pipelines")
-async def create(runtime: AppRuntime, viewer: PageViewer, name: Text) -> Response:
+async def create(caller: PageCaller, name: Text) -> Response:
     try:
         new = understood(NewProfile, name=name, content=STARTER)
-        profile, _ = await service.create_profile(runtime, viewer, new)
+        profile, _ = await service.create_profile(*caller, new)
     except Refused as refused:
-        view = await profiles_view(runtime, viewer)
+        view = await profiles_view(*caller)
         return page("pipelines/index.html", refused, view=view, typed=name, problem=refused.sentence)
     return RedirectResponse(f"/pipelines/{profile.id}", status_code=303)
 
 
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+async def import_files(request: Request, caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
-        row, report = await copies.import_profile(runtime, viewer, data, name=name)
+        row, report = await copies.import_profile(*caller, data, name=name)
         return ImportedItem(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
-    library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
+    library = render("pipelines/_library.html", view=await profiles_view(*caller))
     return imported_answer(request, outcomes, library, otherwise="/pipelines")
 
 
 @router.post("/pipelines/examples")
 async def switch_on_example(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, example: Text, conversation: Context = ""
+    request: Request, caller: PageCaller, example: Text, conversation: Context = ""
 ) -> Response:
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
     place = ProfilePlace(conversation_id=conversation or None)
     try:
-        profile = await copies.switch_on_example(runtime, viewer, example, place)
+        profile = await copies.switch_on_example(*caller, example, place)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(
-        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
-    )
+        return await _switched(request, caller, conversation, refused=refused, at=example)
+    return await _switched(request, caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.post("/pipelines/examples/add")
 async def add_example(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     example: Text,
     profile_id: Annotated[UUID, Form()],
     settings_version: Version,
@@ -119,26 +114,23 @@ async def add_example(
             settings_version=settings_version,
             conversation_id=conversation or None,
         )
-        profile, _ = await examples.add_example(runtime, viewer, new)
+        profile, _ = await examples.add_example(*caller, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise
-        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(
-        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
-    )
+        return await _switched(request, caller, conversation, refused=refused, at=example)
+    return await _switched(request, caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.get("/pipelines/{profile_id}")
-async def show(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    return _editor(await profile_view(runtime, viewer, profile_id))
+async def show(caller: PageCaller, profile_id: UUID) -> Response:
+    return _editor(await profile_view(*caller, profile_id))
 
 
 @router.post("/pipelines/{profile_id}")
 async def change(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     profile_id: UUID,
     settings_version: Version,
     name: Text,
@@ -147,8 +139,8 @@ async def change(
 ) -> Response:
     """Save what was typed, if nothing is wrong with it."""
     given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
-    checked = await check_text(given["content"], runtime.functions)
-    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    checked = await check_text(given["content"], caller.runtime.functions)
+    view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if checked.errors and view.may_change:
         many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
         wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
@@ -156,11 +148,11 @@ async def change(
     fields = {**given, "content": dict(checked.content or {})}
     try:
         patch = understood(PatchProfile, settings_version=settings_version, **fields)
-        profile, _ = await service.edit_profile(runtime, viewer, profile_id, patch)
+        profile, _ = await service.edit_profile(*caller, profile_id, patch)
     except Refused as refused:
         conflict = conflict_view(refused.current, given) if refused.code == "stale" else None
         return _refused(request, view, refused, conflict)
-    shown = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    shown = await profile_view(*caller, profile_id, given=given, checked=checked)
     streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
     streams += stream("update", "profile_title", render("pipelines/_title.html", profile=shown))
     return answer(request, streams, otherwise=f"/pipelines/{profile_id}")
@@ -168,58 +160,49 @@ async def change(
 
 @router.post("/pipelines/{profile_id}/check")
 async def check(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    profile_id: UUID,
-    content: Text = "",
-    name: Text = "",
-    description: Text = "",
+    request: Request, caller: PageCaller, profile_id: UUID, content: Text = "", name: Text = "", description: Text = ""
 ) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
     given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
-    checked = await check_text(given["content"], runtime.functions)
-    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    checked = await check_text(given["content"], caller.runtime.functions)
+    view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if wants_streams(request):
         return answer(request, _checked(view), otherwise=f"/pipelines/{profile_id}")
     return _editor(view, is_unsaved=True)
 
 
 @router.post("/pipelines/{profile_id}/duplicate")
-async def duplicate(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    copy = await copies.duplicate_profile(runtime, viewer, profile_id)
+async def duplicate(caller: PageCaller, profile_id: UUID) -> Response:
+    copy = await copies.duplicate_profile(*caller, profile_id)
     return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/delete")
-async def delete(request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    view = await profile_view(runtime, viewer, profile_id)
+async def delete(request: Request, caller: PageCaller, profile_id: UUID) -> Response:
+    view = await profile_view(*caller, profile_id)
     try:
-        await service.delete_profile(runtime, viewer, profile_id)
+        await service.delete_profile(*caller, profile_id)
     except Refused as refused:
         return _refused(request, view, refused)
     return RedirectResponse("/pipelines", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/on")
-async def switch_on(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, conversation: Context = ""
-) -> Response:
-    profile = await profile_view(runtime, viewer, profile_id)
+async def switch_on(request: Request, caller: PageCaller, profile_id: UUID, conversation: Context = "") -> Response:
+    profile = await profile_view(*caller, profile_id)
     new = Choose(profile_id=profile_id, conversation_id=conversation or None)
     try:
-        await choose_profile(runtime, viewer, new)
+        await choose_profile(*caller, new)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+        return await _switched(request, caller, conversation, profile_id, refused=refused)
     sentence = _switched_on_sentence(profile.title, conversation)
-    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
+    return await _switched(request, caller, conversation, profile_id, sentence=sentence)
 
 
 @router.post("/pipelines/{profile_id}/off")
 async def switch_off(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     profile_id: UUID,
     conversation_id: Context = "",
     character_id: Context = "",
@@ -227,7 +210,7 @@ async def switch_off(
     conversation: Context = "",
 ) -> Response:
     """Follow the profile no longer at a place, if it is what is followed there."""
-    profile = await profile_view(runtime, viewer, profile_id)
+    profile = await profile_view(*caller, profile_id)
     try:
         place = understood(
             ProfilePlace,
@@ -235,13 +218,13 @@ async def switch_off(
             character_id=character_id or None,
             space_id=space_id or None,
         )
-        choice = await chosen_at(runtime, viewer, place)
+        choice = await chosen_at(*caller, place)
         if choice is not None and choice.profile_id == profile_id:
-            await forget_choice(runtime, viewer, place)
+            await forget_choice(*caller, place)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+        return await _switched(request, caller, conversation, profile_id, refused=refused)
     sentence = f"{profile.title} is switched off there."
-    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
+    return await _switched(request, caller, conversation, profile_id, sentence=sentence)
 
 
 def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
@@ -250,8 +233,7 @@ def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
 
 async def _switched(
     request: Request,
-    runtime: Runtime,
-    viewer: Viewer,
+    caller: Caller,
     conversation: UUID | NoId,
     profile_id: UUID | None = None,
     *,
@@ -262,7 +244,7 @@ async def _switched(
     """The list as it is now, and in the editor the places; or the sentence beside the profile that was refused."""
     problem = refused.sentence if refused else ""
     view = await profiles_view(
-        runtime, viewer, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
+        *caller, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
     )
     if not wants_streams(request):
         if refused is not None:
@@ -270,7 +252,7 @@ async def _switched(
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
     streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
     if profile_id is not None:
-        profile = await profile_view(runtime, viewer, profile_id)
+        profile = await profile_view(*caller, profile_id)
         streams += stream(
             "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
         )

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.refused import Refused
@@ -22,7 +21,7 @@ from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_s
 from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
 from tavernkit.playground.edge.web.forms import whole_number
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing, wants_streams
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, missing, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.previewing import PreviewKind
@@ -39,62 +38,55 @@ _NOTHING = Markup()
 
 
 @router.post("/round/pause")
-async def pause(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await pause_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+async def pause(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await pause_round(*caller, conversation_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.post("/round/resume")
-async def resume(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await resume_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+async def resume(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await resume_round(*caller, conversation_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.post("/round/skip")
-async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await skip_turn(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+async def skip(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await skip_turn(*caller, conversation_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.post("/round/stop")
-async def stop(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await stop_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+async def stop(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    await stop_round(*caller, conversation_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.post("/generate")
 async def generate(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    speaker_id: Annotated[UUID | None, Form()] = None,
+    request: Request, caller: PageCaller, conversation_id: UUID, speaker_id: Annotated[UUID | None, Form()] = None
 ) -> Response:
     """Let somebody speak, or whoever would speak next."""
-    await force_talk(runtime, viewer, conversation_id, speaker_id=speaker_id)
-    return await _shown(request, runtime, conversation_id)
+    await force_talk(*caller, conversation_id, speaker_id=speaker_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.post("/auto-mode")
-async def auto_mode(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, rounds: Number
-) -> Response:
+async def auto_mode(request: Request, caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
-    await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
-    return await _shown(request, runtime, conversation_id)
+    await set_auto_mode(*caller, conversation_id, rounds=number)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.get("/round")
-async def show_round(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
+async def show_round(caller: PageCaller, conversation_id: UUID) -> Response:
     """Who is to speak, to be changed: a page, and the content of the dialog."""
-    return _page("round.html", await _round(runtime, viewer, conversation_id))
+    return _page("round.html", await _round(caller, conversation_id))
 
 
 @router.post("/round")
 async def change_round(
     request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     round_id: Annotated[str, Form()] = "",
     member: Annotated[list[str] | None, Form()] = None,
@@ -109,52 +101,46 @@ async def change_round(
     if len(chosen) > MAX_SLOTS:
         raise Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns.")
     try:
-        await choose_queue(runtime, viewer, conversation_id, round_id=seen, member_ids=chosen)
+        await choose_queue(*caller, conversation_id, round_id=seen, member_ids=chosen)
     except Refused as refused:
-        view = await _round(runtime, viewer, conversation_id, refused=refused, chosen=chosen)
+        view = await _round(caller, conversation_id, refused=refused, chosen=chosen)
         if wants_streams(request):
             html = stream("replace", "round_editor", render("_round_editor.html", view=view))
             return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
         return _page("round.html", view, status=refused.status)
-    return await _shown(request, runtime, conversation_id)
+    return await _shown(request, caller.runtime, conversation_id)
 
 
 @router.get("/copilot")
-async def show_copilot(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
+async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
     """For how many messages a model goes on to write for this person; the frame that the page asks for."""
-    async with runtime.database.read() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+    async with caller.runtime.database.read() as session:
+        conversation, access = await conversation_for(session, conversation_id, caller.viewer, Access.READ)
         steps = copilot_steps(conversation, access.member)
     return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
 
 
 @router.post("/copilot")
-async def copilot(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, steps: Number
-) -> Response:
+async def copilot(request: Request, caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
-    await set_copilot(runtime, viewer, conversation_id, steps=number)
+    await set_copilot(*caller, conversation_id, steps=number)
     also = stream("replace", "copilot", _copilot(conversation_id, number))
-    return await _shown(request, runtime, conversation_id, also=also)
+    return await _shown(request, caller.runtime, conversation_id, also=also)
 
 
 @router.post("/candidates")
-async def suggest(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, count: Number = "1"
-) -> Response:
+async def suggest(request: Request, caller: PageCaller, conversation_id: UUID, count: Number = "1") -> Response:
     number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
-    job = await ask_candidates(runtime, viewer, conversation_id, count=number)
+    job = await ask_candidates(*caller, conversation_id, count=number)
     streams = _candidates(candidates_view(conversation_id, job))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
 
 
 @router.get("/candidates/{job_id}")
-async def show_candidates(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, job_id: UUID
-) -> Response:
+async def show_candidates(request: Request, caller: PageCaller, conversation_id: UUID, job_id: UUID) -> Response:
     """The suggestions; a page that waits for them is answered with nothing while there are more to come."""
-    async with runtime.database.read() as session:
-        job = await find_job(session, job_id, viewer)
+    async with caller.runtime.database.read() as session:
+        job = await find_job(session, job_id, caller.viewer)
     if job is None or not _is_of(job, conversation_id):
         raise missing()
     view = candidates_view(conversation_id, job)
@@ -167,15 +153,11 @@ async def show_candidates(
 
 @router.get("/preview")
 async def preview(
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    speaker: UUID | None = None,
-    kind: PreviewKind | None = None,
+    caller: PageCaller, conversation_id: UUID, speaker: UUID | None = None, kind: PreviewKind | None = None
 ) -> Response:
     """The prompt that would be sent now: a page, and the content of the dialog."""
     try:
-        view = await preview_view(runtime, viewer, conversation_id, speaker_id=speaker, kind=kind)
+        view = await preview_view(*caller, conversation_id, speaker_id=speaker, kind=kind)
     except Refused as refused:
         if refused.status == 404:
             raise
@@ -191,15 +173,10 @@ async def _shown(request: Request, runtime: Runtime, conversation_id: UUID, *, a
 
 
 async def _round(
-    runtime: Runtime,
-    viewer: Viewer,
-    conversation_id: UUID,
-    *,
-    refused: Refused | None = None,
-    chosen: Sequence[UUID] = (),
+    caller: Caller, conversation_id: UUID, *, refused: Refused | None = None, chosen: Sequence[UUID] = ()
 ) -> RoundView:
-    async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+    async with caller.runtime.database.read() as session:
+        conversation, _ = await conversation_for(session, conversation_id, caller.viewer, Access.TAKE_PART)
         view = await round_view(session, conversation)
     if refused is None:
         return view

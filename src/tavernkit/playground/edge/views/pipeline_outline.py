@@ -10,7 +10,7 @@ from tavernkit.artifacts.axes import SurfacePlace, Visibility, is_in_prompt, is_
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import storable
 from tavernkit.values import Value
 
 KINDS: Final[Mapping[StepKind, str]] = {
@@ -119,8 +119,8 @@ def _asks(step: Step) -> bool:
 def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
     triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
-        id=presentable(pipeline.id),
-        name=presentable(pipeline.name or pipeline.id or "Without an id"),
+        id=storable(pipeline.id),
+        name=storable(pipeline.name or pipeline.id or "Without an id"),
         enabled=pipeline.enabled,
         triggers=triggers or "never",
         permissions=", ".join(sorted(pipeline.permissions)),
@@ -130,13 +130,13 @@ def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
 
 def _step(step: Step) -> StepOutline:
     return StepOutline(
-        id=presentable(step.id),
-        name=presentable(step.name or step.id or "Without an id"),
+        id=storable(step.id),
+        name=storable(step.name or step.id or "Without an id"),
         kind=step.kind,
         does=KINDS[step.kind],
         hook=HOOKS[step.hook],
         enabled=step.enabled,
-        conditions=tuple(presentable(words) for words in _conditions(step)),
+        conditions=tuple(storable(words) for words in _conditions(step)),
         artifacts=tuple(_artifact(made) for made in step.artifacts),
     )
 
@@ -155,7 +155,7 @@ def _conditions(step: Step) -> Iterator[str]:
 def _artifact(artifact: ArtifactDefinition) -> ArtifactOutline:
     return ArtifactOutline(
         name=artifact.name if artifact.tag is not None else "without a tag",
-        kind=presentable(artifact.kind),
+        kind=storable(artifact.kind),
         visibility=VISIBILITIES[artifact.visibility],
         surface="" if artifact.surface is None else str(artifact.surface),
         place="" if artifact.surface is None else SURFACES[artifact.surface.place],

@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.presets.kinds import decode_preset
 from tavernkit.playground.story.presets.prompt_manager import listed_prompts
 from tavernkit.playground.story.presets.queries import default_preset_id, preset_for, presets_page
@@ -203,11 +203,11 @@ def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
     ordered = sum(1 for _, enabled in listed if enabled is not None)
     return tuple(
         PresetPromptView(
-            identifier=presentable(prompt.identifier),
-            name=shown_name(presentable(prompt.name or prompt.identifier) or "Without a name"),
-            role=presentable(prompt.role),
+            identifier=storable(prompt.identifier),
+            name=shown_name(storable(prompt.name or prompt.identifier) or "Without a name"),
+            role=storable(prompt.role),
             place=_place(prompt),
-            content=presentable(prompt.content),
+            content=storable(prompt.content),
             is_marker=prompt.marker,
             enabled=enabled,
             tokens=estimator.estimate(prompt.content),
@@ -252,5 +252,5 @@ def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
 
 def _fact(name: str, value: Json) -> PresetFactView:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = presentable(text)
-    return PresetFactView(name=presentable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)
+    text = storable(text)
+    return PresetFactView(name=storable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.storable import presentable, titled
+from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import answer, refusal, wants_streams
 from tavernkit.playground.edge.web.streams import stream
@@ -83,6 +83,6 @@ async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedVie
         file=file,
         name=made.name,
         address=made.address,
-        remarks=tuple((presentable(note.path), presentable(note.message)) for note in notes[:NOTES_SHOWN]),
+        remarks=tuple((storable(note.path), storable(note.message)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Request, Response
@@ -43,20 +43,27 @@ class SignedOutError(HTTPException):
     """A page that only somebody who is signed in can see."""
 
 
+class Caller(NamedTuple):
+    """The running application and who asks it for something: what services take first, as `*caller`."""
+
+    runtime: Runtime
+    viewer: Viewer
+
+
 @before_body
-async def _viewer(request: Request) -> Viewer:
+async def _caller(request: Request) -> Caller:
     try:
-        return await viewer_of(request)
+        return Caller(_runtime(request), await viewer_of(request))
     except Refused as refused:
         raise SignedOutError(refused.status, refused.sentence) from None
 
 
-PageViewer = Annotated[Viewer, Depends(_viewer)]
+PageCaller = Annotated[Caller, Depends(_caller)]
 """Who asks for a page; nobody is sent to sign in."""
 
 
 AppRuntime = Annotated[Runtime, Depends(_runtime)]
-"""The running application."""
+"""The running application, for who need not be signed in."""
 
 
 def wants_streams(request: Request) -> bool:
