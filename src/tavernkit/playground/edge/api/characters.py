@@ -2,55 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.files import attachment
+from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.characters import (
-    MAX_EDIT_BYTES,
-    CardChangeOut,
-    CharacterVersionLineOut,
-    CharacterVersionOut,
-    ImportOut,
-    RestoreIn,
-)
-from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
+from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_files
+from tavernkit.playground.story.characters import queries, service
 from tavernkit.playground.story.characters.cards import changes_between
-from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
+from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, Version
 from tavernkit.playground.story.characters.exporting import ExportFormat, export_character
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
 from tavernkit.playground.story.characters.importing import SameName, import_file
-from tavernkit.playground.story.characters.queries import (
-    CharacterLine,
-    Scope,
-    Sort,
-    VersionLine,
-    assets_of,
-    characters_page,
-    find_avatar,
-    find_character,
-    find_version,
-    versions_of,
-)
-from tavernkit.playground.story.characters.service import (
-    delete_character,
-    duplicate_character,
-    edit_character,
-    restore_version,
-    set_avatar,
-)
+from tavernkit.playground.story.characters.queries import CharacterLine, Scope, Sort, VersionLine
+
+MAX_EDIT_BYTES = 16 * 1024 * 1024
+"""A card as text, with its lorebook."""
+
+
+class CardChangeOut(Document):
+    """A field that differs; long texts are cut."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+class ImportOut(Document):
+    """What became of a file."""
+
+    outcome: Literal["imported", "same", "updated", "skipped"]
+    sentence: str
+    character: CharacterOut
+    changes: list[CardChangeOut] = Field(description="What an update changed.")
+    notes: list[str] = Field(description="What could not be taken as it was.")
+
+
+class CharacterVersionLineOut(Document):
+    """An earlier card."""
+
+    number: int
+    replaced_by: str = Field(description="What came after it: edited, imported, restored or picture.")
+    created_at: datetime
+
+    @classmethod
+    def of(cls, line: VersionLine) -> Self:
+        return cls.of_row(line, replaced_by=line.reason)
+
+
+class CharacterVersionOut(CharacterVersionLineOut):
+    card: dict[str, Any] = Field(description="The whole card, as Character Card V3.")
+    changes: list[CardChangeOut] = Field(description="What is different in the newest card.")
+
+
+class RestoreIn(StrictModel):
+    version: Version
+    number: int = Field(ge=1, le=2**31 - 1, description="The version to go back to.")
+
 
 CHECKED = "private, no-cache"
 
@@ -77,18 +99,13 @@ async def list_characters(
 ) -> Page[CharacterLineOut]:
     place = behind_name(after) if sort == "name" else behind_time(after)
     async with caller.runtime.database.read() as session:
-        lines = await characters_page(
+        lines = await queries.characters_page(
             session, caller.viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
         )
-    return page(lines, limit, CharacterLineOut.of, lambda line: (_key(line, sort), str(line.id)))
+    return page(lines, limit, CharacterLineOut.of_row, lambda line: (_key(line, sort), str(line.id)))
 
 
-@router.post(
-    "",
-    summary="Import a card file of any format",
-    responses=documented(409, 413),
-    openapi_extra=file_body("file"),
-)
+@router.post("", summary="Import a card file of any format", responses=documented(409, 413), openapi_extra=ONE_FILE)
 async def upload_character(
     request: Request,
     caller: ApiCaller,
@@ -100,13 +117,8 @@ async def upload_character(
 ) -> ImportOut:
     file = await one_file(request, max_bytes=MAX_FILE_BYTES)
     imported = await import_file(*caller, file, character_id=character_id, as_new=as_new, same_name=same_name)
-    return ImportOut(
-        outcome=imported.outcome,
-        sentence=imported.sentence,
-        character=await _shown(caller.runtime, imported.character),
-        changes=[CardChangeOut.of(change) for change in imported.changes],
-        notes=list(imported.notes),
-    )
+    changes = [CardChangeOut.of_row(change) for change in imported.changes]
+    return ImportOut.of_row(imported, character=await _shown(caller.runtime, imported.character), changes=changes)
 
 
 @router.post(
@@ -125,25 +137,25 @@ async def upload_characters(request: Request, caller: ApiCaller, same_name: Same
 @router.get("/{character_id}", summary="A character with its card")
 async def get_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
     async with caller.runtime.database.read() as session:
-        row = await find_character(session, character_id, caller.viewer)
-        return CharacterOut.with_card(row, await assets_of(session, row.id))
+        row = await queries.find_character(session, character_id, caller.viewer)
+        return CharacterOut.with_card(row, await queries.assets_of(session, row.id))
 
 
 @router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
 @takes(MAX_EDIT_BYTES)
 async def patch_character(caller: ApiCaller, character_id: UUID, edit: CardEdit) -> CharacterOut:
-    edited = await edit_character(*caller, character_id, version=edit.version, fields=edit.fields())
+    edited = await service.edit_character(*caller, character_id, version=edit.version, fields=edit.fields())
     return await _shown(caller.runtime, edited)
 
 
 @router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
 async def remove_character(caller: ApiCaller, character_id: UUID) -> None:
-    await delete_character(*caller, character_id)
+    await service.delete_character(*caller, character_id)
 
 
 @router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
 async def copy_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
-    return await _shown(caller.runtime, await duplicate_character(*caller, character_id))
+    return await _shown(caller.runtime, await service.duplicate_character(*caller, character_id))
 
 
 @router.get("/{character_id}/versions", summary="Earlier cards, newest first")
@@ -151,9 +163,9 @@ async def list_versions(
     caller: ApiCaller, character_id: UUID, limit: Limit = 50, after: After = None
 ) -> Page[CharacterVersionLineOut]:
     async with caller.runtime.database.read() as session:
-        row = await find_character(session, character_id, caller.viewer)
-        lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
-    return page(lines, limit, _version_line, lambda line: (line.number,))
+        row = await queries.find_character(session, character_id, caller.viewer)
+        lines = await queries.versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
+    return page(lines, limit, CharacterVersionLineOut.of, lambda line: (line.number,))
 
 
 @router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
@@ -161,28 +173,22 @@ async def get_version(
     caller: ApiCaller, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> CharacterVersionOut:
     async with caller.runtime.database.read() as session:
-        row = await find_character(session, character_id, caller.viewer)
-        version = existing(await find_version(session, row.id, number), "version")
-    return CharacterVersionOut(
-        number=version.number,
-        replaced_by=version.reason,
-        created_at=version.created_at,
-        card=presentable(version.data),
-        changes=[CardChangeOut.of(change) for change in changes_between(version.data, row.data)],
+        row = await queries.find_character(session, character_id, caller.viewer)
+        version = existing(await queries.find_version(session, row.id, number), "version")
+    changes = [CardChangeOut.of_row(change) for change in changes_between(version.data, row.data)]
+    return CharacterVersionOut.of_row(
+        version, replaced_by=version.reason, card=presentable(version.data), changes=changes
     )
 
 
 @router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
 async def restore(caller: ApiCaller, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
-    restored = await restore_version(*caller, character_id, version=wanted.version, number=wanted.number)
+    restored = await service.restore_version(*caller, character_id, version=wanted.version, number=wanted.number)
     return await _shown(caller.runtime, restored)
 
 
 @router.get(
-    "/{character_id}/export",
-    summary="The character as a card file",
-    response_class=Response,
-    responses=BINARY_OR_JSON,
+    "/{character_id}/export", summary="The character as a card file", response_class=Response, responses=BINARY_OR_JSON
 )
 async def export(caller: ApiCaller, character_id: UUID, format: ExportFormat = "png") -> Response:
     file = await export_character(*caller, character_id, format)
@@ -194,7 +200,7 @@ async def get_avatar(
     request: Request, caller: ApiCaller, character_id: UUID, size: Literal["full", "thumbnail"] = "full"
 ) -> Response:
     async with caller.runtime.database.read() as session:
-        blob = await find_avatar(session, character_id, caller.viewer, size)
+        blob = await queries.find_avatar(session, character_id, caller.viewer, size)
     return bytes_response(request, blob, cache=CHECKED)
 
 
@@ -202,7 +208,7 @@ async def get_avatar(
     "/{character_id}/avatar",
     summary="Give a character another picture",
     responses=documented(409, 413),
-    openapi_extra=file_body("file"),
+    openapi_extra=ONE_FILE,
 )
 async def put_avatar(
     request: Request,
@@ -213,12 +219,12 @@ async def put_avatar(
     ] = None,
 ) -> CharacterOut:
     picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    return await _shown(caller.runtime, await set_avatar(*caller, character_id, picture, version=version))
+    return await _shown(caller.runtime, await service.set_avatar(*caller, character_id, picture, version=version))
 
 
 async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
     async with runtime.database.read() as session:
-        return CharacterOut.with_card(row, await assets_of(session, row.id))
+        return CharacterOut.with_card(row, await queries.assets_of(session, row.id))
 
 
 def _key(line: CharacterLine, sort: Sort) -> str:
@@ -229,7 +235,3 @@ def _key(line: CharacterLine, sort: Sort) -> str:
             return line.updated_at.isoformat()
         case "created":
             return line.created_at.isoformat()
-
-
-def _version_line(line: VersionLine) -> CharacterVersionLineOut:
-    return CharacterVersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)

@@ -1,13 +1,18 @@
-"""Files in and out: uploads with a limit, and downloads in the spelling that SillyTavern gives its JSON files."""
+"""Files in and out: uploads with a limit, downloads as SillyTavern spells its JSON, and stored files by their hash."""
 
 from __future__ import annotations
 
 import re
 from pathlib import PurePath
+from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
+from tavernkit.playground.base.blobs.queries import find_blob
+from tavernkit.playground.base.refused import existing
+from tavernkit.playground.edge.api.requests import ApiCaller, documented
+from tavernkit.playground.edge.web.blob_responses import BINARY, bytes_response
 from tavernkit.playground.edge.web.uploads import received_files
 from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
@@ -35,3 +40,15 @@ def json_download(name: str, value: Json) -> Response:
         media_type="application/json",
         headers=attachment(name, "json"),
     )
+
+
+router = APIRouter(prefix="/blobs", tags=["blobs"], responses=documented())
+
+
+@router.get("/{sha256}", summary="A picture or file", response_class=Response, responses=BINARY)
+async def get_blob(
+    request: Request, caller: ApiCaller, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+) -> Response:
+    async with caller.runtime.database.read() as session:
+        blob = existing(await find_blob(session, sha256, caller.viewer), "file")
+    return bytes_response(request, blob)

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import LorebookLink
 from tavernkit.playground.base.paging import behind_name, behind_number
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import links as link_service
 from tavernkit.playground.story.lorebooks import queries, service
@@ -64,7 +64,7 @@ class Toggled(BaseModel):
     lorebook: LorebookOut
 
 
-class LinkOut(BaseModel):
+class LinkOut(Document):
     """A book in use."""
 
     id: UUID
@@ -79,17 +79,7 @@ class LinkOut(BaseModel):
 
     @classmethod
     def of(cls, link: LorebookLink, lorebook_name: str) -> Self:
-        return cls(
-            id=link.id,
-            lorebook_id=link.lorebook_id,
-            lorebook_name=lorebook_name,
-            space_id=link.space_id,
-            conversation_id=link.conversation_id,
-            character_id=link.character_id,
-            persona_id=link.persona_id,
-            enabled=link.enabled,
-            position=link.position,
-        )
+        return cls.of_row(link, lorebook_name=lorebook_name)
 
 
 router = APIRouter(prefix="/lorebooks", tags=["lorebooks"])
@@ -110,7 +100,7 @@ async def create_lorebook(caller: ApiCaller, new: NewLorebook) -> LorebookOut:
     return LorebookOut.of(await service.create_lorebook(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
 async def import_lorebook(caller: ApiCaller, request: Request) -> LorebookImported:
     """Make a book of a file: a world of SillyTavern, a `character_book`, a card, or a lorebook of NovelAI, Agnai or
     RisuAI."""
@@ -187,7 +177,7 @@ async def reorder_entries(caller: ApiCaller, lorebook_id: UUID, order: EntryOrde
 @router.post("/{lorebook_id}/entries/toggle", responses=documented())
 async def toggle_entries(caller: ApiCaller, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
     """Switch all entries, or some, on or off."""
-    changed, book = await entry_service.toggle_entries(*caller, lorebook_id, enabled=toggle.enabled, ids=toggle.ids)
+    changed, book = await entry_service.toggle_entries(*caller, lorebook_id, **dict(toggle))
     return Toggled(changed=changed, lorebook=LorebookOut.of(book))
 
 
@@ -202,9 +192,7 @@ async def show_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID) -> En
 @router.patch("/{lorebook_id}/entries/{entry_id}", responses=documented(409))
 async def update_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID, patch: PatchEntry) -> EntryOut:
     """Change some fields of an entry."""
-    return EntryOut.of(
-        await entry_service.update_entry(*caller, lorebook_id, entry_id, revision=patch.revision, data=patch.data)
-    )
+    return EntryOut.of(await entry_service.update_entry(*caller, lorebook_id, entry_id, **dict(patch)))
 
 
 @router.delete("/{lorebook_id}/entries/{entry_id}", status_code=204, responses=documented(409))

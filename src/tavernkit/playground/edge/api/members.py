@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query
 
 from tavernkit.playground.base.paging import foreign_cursor, place_behind
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.members import MemberChange, MemberIn, MemberOrder
-from tavernkit.playground.story.access.documents import MemberOut
+from tavernkit.playground.story.access.documents import MemberChange, MemberIn, MemberOrder, MemberOut
 from tavernkit.playground.story.access.members import list_members, read_member
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 

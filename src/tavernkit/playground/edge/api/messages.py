@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import MessageSwipe
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiCaller, Limit, documented
+from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, Limit, documented
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.story.messages.reading import read_message, read_messages, read_swipes
 from tavernkit.playground.story.messages.service import send_message
@@ -37,7 +37,7 @@ class MessagePage(BaseModel):
     )
 
 
-class SwipeOut(BaseModel):
+class SwipeOut(Document):
     """One version of a message."""
 
     id: UUID
@@ -51,16 +51,7 @@ class SwipeOut(BaseModel):
 
     @classmethod
     def of(cls, swipe: MessageSwipe) -> Self:
-        return cls(
-            id=swipe.id,
-            message_id=swipe.message_id,
-            position=swipe.position,
-            content=swipe.content,
-            run_id=swipe.run_id,
-            state_delta=swipe.state_delta,
-            metadata=swipe.metadata_,
-            created_at=swipe.created_at,
-        )
+        return cls.of_row(swipe, metadata=swipe.metadata_)
 
 
 class SwipePage(BaseModel):
@@ -80,11 +71,15 @@ class MessageIn(StrictModel):
     )
 
 
-class MessageEdit(StrictModel):
-    """A new text for the active swipe."""
+class SwipeEdit(StrictModel):
+    """A new text for one swipe."""
 
     content: Content
     revision: Revision = None
+
+
+class MessageEdit(SwipeEdit):
+    """A new text for the active swipe."""
 
 
 class SwipeIn(StrictModel):
@@ -93,13 +88,6 @@ class SwipeIn(StrictModel):
     id: UUID | None = Field(default=None, description="Made by the client, so that adding again never doubles it.")
     content: Content
     activate: bool = Field(default=True, description="Whether it is seen at once.")
-
-
-class SwipeEdit(StrictModel):
-    """A new text for one swipe."""
-
-    content: Content
-    revision: Revision = None
 
 
 class ActiveSwipeIn(StrictModel):
@@ -125,7 +113,6 @@ class ActiveSwipeIn(StrictModel):
 router = APIRouter(tags=["messages"])
 
 Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
-ConversationId = Annotated[UUID, Path(description="The conversation.")]
 MessageId = Annotated[UUID, Path(description="The message.")]
 
 
@@ -141,9 +128,8 @@ async def list_messages(
 @router.post("/conversations/{conversation_id}/messages", status_code=201, responses=documented(409, 423))
 async def create_message(caller: ApiCaller, conversation_id: ConversationId, body: MessageIn) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
-    sent = await send_message(
-        *caller, conversation_id, message_id=body.id or caller.runtime.ids(), content=body.content, role=body.role
-    )
+    message_id = body.id or caller.runtime.ids()
+    sent = await send_message(*caller, conversation_id, message_id=message_id, content=body.content, role=body.role)
     return await _out(caller.runtime, sent.id)
 
 
@@ -156,7 +142,7 @@ async def show_message(caller: ApiCaller, message_id: MessageId) -> MessageOut:
 @router.patch("/messages/{message_id}", responses=documented(409))
 async def change_message(caller: ApiCaller, message_id: MessageId, body: MessageEdit) -> MessageOut:
     """Rewrite the version that is seen."""
-    await edit_message(*caller, message_id, content=body.content, revision=body.revision)
+    await edit_message(*caller, message_id, **dict(body))
     return await _out(caller.runtime, message_id)
 
 
@@ -219,7 +205,7 @@ async def choose_swipe(caller: ApiCaller, message_id: MessageId, body: ActiveSwi
 @router.patch("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def change_swipe(caller: ApiCaller, message_id: MessageId, swipe_id: UUID, body: SwipeEdit) -> MessageOut:
     """Rewrite one version, seen or not."""
-    await edit_swipe(*caller, message_id, swipe_id, content=body.content, revision=body.revision)
+    await edit_swipe(*caller, message_id, swipe_id, **dict(body))
     return await _out(caller.runtime, message_id)
 
 

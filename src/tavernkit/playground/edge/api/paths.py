@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiCaller, documented
+from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.paths.global_variables import delete_global, get_globals, set_global
 from tavernkit.playground.story.paths.queries import read_state
 from tavernkit.playground.story.paths.variables import MAX_NAME_CHARACTERS, delete_variable, get_variables, set_variable
@@ -37,7 +37,6 @@ class VariableIn(StrictModel):
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
 global_router = APIRouter(prefix="/variables", tags=["state"])
 
-ConversationId = Annotated[UUID, Path(description="The conversation.")]
 At = Annotated[UUID | None, Query(alias="message_id", description="A message; without one, the end of the path.")]
 Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME_CHARACTERS, description="The variable.")]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.paging import behind_name
 from tavernkit.playground.edge.api.files import json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.personas import queries, service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
@@ -30,21 +30,21 @@ async def list_personas(caller: ApiCaller, limit: Limit = 50, after: After = Non
     """Your personas, by name."""
     async with caller.runtime.database.read() as session:
         rows = await queries.personas_page(session, caller.viewer, behind=behind_name(after), limit=limit + 1)
-    return page(rows, limit, PersonaOut.of, lambda row: (row.name, str(row.id)))
+    return page(rows, limit, PersonaOut.of_row, lambda row: (row.name, str(row.id)))
 
 
 @router.post("", status_code=201, responses=documented())
 async def create_persona(caller: ApiCaller, new: NewPersona) -> PersonaOut:
     """Make a persona."""
-    return PersonaOut.of(await service.create_persona(*caller, new))
+    return PersonaOut.of_row(await service.create_persona(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
 async def import_personas(caller: ApiCaller, request: Request) -> PersonasImported:
     """Take in the personas of SillyTavern's backup, or of its `settings.json`."""
     data, _ = await upload(request, max_bytes=service.MAX_BACKUP_BYTES)
     rows, known, report = await service.import_personas(*caller, data)
-    return PersonasImported(personas=[PersonaOut.of(row) for row in rows], known=known, notes=notes_of(report))
+    return PersonasImported(personas=[PersonaOut.of_row(row) for row in rows], known=known, notes=notes_of(report))
 
 
 @router.get("/export", response_class=Response, responses=documented())
@@ -57,13 +57,13 @@ async def export_personas(caller: ApiCaller) -> Response:
 async def show_persona(caller: ApiCaller, persona_id: UUID) -> PersonaOut:
     """One persona."""
     async with caller.runtime.database.read() as session:
-        return PersonaOut.of(await queries.persona_for(session, caller.viewer, persona_id))
+        return PersonaOut.of_row(await queries.persona_for(session, caller.viewer, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))
 async def update_persona(caller: ApiCaller, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
     """Change a persona, or make it the one that your new spaces begin with."""
-    return PersonaOut.of(await service.update_persona(*caller, persona_id, patch))
+    return PersonaOut.of_row(await service.update_persona(*caller, persona_id, patch))
 
 
 @router.delete("/{persona_id}", status_code=204, responses=documented())
@@ -75,4 +75,4 @@ async def delete_persona(caller: ApiCaller, persona_id: UUID) -> None:
 @router.post("/{persona_id}/duplicate", status_code=201, responses=documented())
 async def duplicate_persona(caller: ApiCaller, persona_id: UUID) -> PersonaOut:
     """Copy a persona."""
-    return PersonaOut.of(await service.duplicate_persona(*caller, persona_id))
+    return PersonaOut.of_row(await service.duplicate_persona(*caller, persona_id))

@@ -1,4 +1,4 @@
-"""Profiles, and where they are followed, over HTTP."""
+"""Profiles, where they are followed, running and trying them, and what became of it, over HTTP."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from tavernkit.artifacts.pipelines import ProfileProblem
 from tavernkit.playground.base.database.models import PipelineChoice
-from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.paging import behind_name, behind_time
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import json_download
-from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.edge.api.jobs import JobOut
+from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
+from tavernkit.playground.story.dry_runs.manual import run_pipelines
 from tavernkit.playground.story.pipelines import choosing, examples, queries, service
 from tavernkit.playground.story.pipelines.checking import check_content
 from tavernkit.playground.story.pipelines.copies import MAX_FILE_BYTES, exported
@@ -27,22 +29,25 @@ from tavernkit.playground.story.pipelines.documents import (
     ProfilePlace,
     ProfileSummary,
 )
+from tavernkit.playground.story.pipelines.reports import (
+    DryRun,
+    PipelineRunOut,
+    RunPipelines,
+    list_pipeline_runs,
+    read_pipeline_run,
+)
 
 
 class CheckProfile(StrictModel):
     content: Annotated[Any, Field(description="What would be the content of a profile.")]
 
 
-class ProblemOut(BaseModel):
+class ProblemOut(Document):
     """Something that is wrong with a profile, or is probably not meant."""
 
     path: str = Field(description="Where, such as `pipelines[0].steps[2].kind`; empty for the whole.")
     severity: Literal["error", "warning"] = Field(description="With an error a profile is not saved.")
     message: str
-
-    @classmethod
-    def of(cls, problem: ProfileProblem) -> Self:
-        return cls(path=problem.path, severity=problem.severity, message=problem.message)
 
 
 class CheckOut(BaseModel):
@@ -88,7 +93,7 @@ async def create_profile(caller: ApiCaller, new: NewProfile) -> ProfileOut:
 async def check_profile(caller: ApiCaller, check: CheckProfile) -> CheckOut:
     """Everything that is wrong with a profile, without saving it."""
     checked = await check_content(check.content, caller.runtime.functions)
-    return CheckOut(problems=[ProblemOut.of(problem) for problem in checked.problems])
+    return CheckOut(problems=[ProblemOut.of_row(problem) for problem in checked.problems])
 
 
 @router.get("/{profile_id}", responses=documented())
@@ -143,3 +148,42 @@ async def add_example(caller: ApiCaller, new: AddExample) -> ProfileOut:
 async def forget_choice(caller: ApiCaller, place: At) -> None:
     """Let wider places decide again."""
     await choosing.forget_choice(*caller, place)
+
+
+runs_router = APIRouter(tags=["pipelines"])
+
+
+@runs_router.post("/pipeline_profiles/{profile_id}/dry_run", status_code=202, responses=documented(409))
+async def try_profile(caller: ApiCaller, profile_id: UUID, new: DryRun) -> JobOut:
+    """Try a profile on a conversation: models are asked, and nothing is written. The job's result tells each step."""
+    return JobOut.of(await ask_dry_run(*caller, profile_id, new))
+
+
+@runs_router.post("/conversations/{conversation_id}/pipeline_runs", status_code=202, responses=documented(409, 423))
+async def start_pipelines(caller: ApiCaller, conversation_id: ConversationId, new: RunPipelines) -> PipelineRunOut:
+    """Run the pipelines that have the trigger `api` once, without a reply."""
+    known = await run_pipelines(
+        *caller, conversation_id, trigger="api", request_id=new.request_id, pipelines=new.pipelines
+    )
+    return PipelineRunOut.of(known.run, known.job)
+
+
+@runs_router.get("/conversations/{conversation_id}/pipeline_runs", responses=documented())
+async def list_runs(
+    caller: ApiCaller, conversation_id: ConversationId, limit: Limit = 50, after: After = None
+) -> Page[PipelineRunOut]:
+    """What became of the pipelines of a conversation, the newest run first."""
+    runs = await list_pipeline_runs(*caller, conversation_id, after=behind_time(after), limit=limit + 1)
+    return page(
+        runs,
+        limit,
+        lambda known: PipelineRunOut.of(known.run, known.job),
+        lambda known: (known.run.created_at.isoformat(), str(known.run.id)),
+    )
+
+
+@runs_router.get("/pipeline_runs/{pipeline_run_id}", responses=documented())
+async def show_run(caller: ApiCaller, pipeline_run_id: UUID) -> PipelineRunOut:
+    """What became of the pipelines around a reply, or of those that were run alone."""
+    known = await read_pipeline_run(*caller, pipeline_run_id)
+    return PipelineRunOut.of(known.run, known.job)

@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.files import attachment, json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.presets import queries, service
 from tavernkit.playground.story.presets.documents import (
@@ -55,7 +55,7 @@ class DefaultPreset(StrictModel):
     preset_id: UUID | None
 
 
-class PresetPromptOut(BaseModel):
+class PresetPromptOut(Document):
     """A prompt of the prompt manager."""
 
     identifier: str
@@ -73,20 +73,9 @@ class PresetPromptOut(BaseModel):
 
     @classmethod
     def of(cls, prompt: PresetPrompt, enabled: bool | None) -> Self:
-        return cls(
-            identifier=presentable(prompt.identifier),
-            name=presentable(prompt.name),
-            role=presentable(prompt.role),
-            content=presentable(prompt.content),
-            marker=prompt.marker,
-            system_prompt=prompt.system_prompt,
-            injection_position=prompt.injection_position,
-            injection_depth=prompt.injection_depth,
-            injection_order=prompt.injection_order,
-            injection_trigger=presentable(list(prompt.injection_trigger)),
-            forbid_overrides=prompt.forbid_overrides,
-            enabled=enabled,
-        )
+        texts = ("identifier", "name", "role", "content", "injection_trigger")
+        shown = {name: presentable(getattr(prompt, name)) for name in texts}
+        return cls.of_row(prompt, enabled=enabled, **shown)
 
 
 class PromptsOut(BaseModel):
@@ -129,7 +118,7 @@ async def create_preset(caller: ApiCaller, new: NewPreset) -> PresetOut:
     return PresetOut.of(await service.create_preset(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
 async def import_preset(caller: ApiCaller, request: Request) -> PresetImported:
     """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)

@@ -7,10 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from tavernkit.playground.base.paging import behind_name
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.story.providers import queries, service, trying
 from tavernkit.playground.story.providers.documents import (
-    In,
     ModelsOut,
     NewProvider,
     PatchProvider,
@@ -20,7 +20,7 @@ from tavernkit.playground.story.providers.documents import (
 )
 
 
-class DefaultProvider(In):
+class DefaultProvider(StrictModel):
     """Who answers where nobody has chosen."""
 
     provider_id: UUID

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
+from uuid import UUID
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import cursor
@@ -62,4 +63,5 @@ async def _caller(request: Request) -> Caller:
 ApiCaller = Annotated[Caller, Depends(_caller)]
 """Who asks; a request of nobody is refused."""
 
+ConversationId = Annotated[UUID, Path(description="The conversation.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many to give at most.")]

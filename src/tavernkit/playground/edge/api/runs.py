@@ -6,34 +6,74 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Path
+from pydantic import Field
 
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.jobs import JobOut
-from tavernkit.playground.edge.api.schemas.runs import (
-    AutoModeIn,
-    CandidatesIn,
-    CopilotIn,
-    GenerateIn,
-    QueueIn,
-    RegenerateIn,
-)
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.jobs import JobOut
+from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.replies.candidates import ask_candidates
-from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.story.replies.candidates import MAX_CANDIDATES, ask_candidates
+from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS, set_auto_mode, set_copilot
 from tavernkit.playground.story.runs.documents import RunOut, TurnsOut
 from tavernkit.playground.story.runs.queries import Turns, list_runs, read_run, read_turns
 from tavernkit.playground.story.runs.regenerating import regenerate
 from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
 from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
 
+MAX_SLOTS = 100
+
+
+class GenerateIn(StrictModel):
+    """Who is to speak."""
+
+    speaker_id: UUID | None = Field(
+        default=None, description="A character of the space, muted or not; without one, whoever would speak next."
+    )
+
+
+class RegenerateIn(StrictModel):
+    """What is to be regenerated."""
+
+    message_id: UUID | None = Field(
+        default=None,
+        description="This reply alone; without one, the last, or the last turn where the space regenerates turns.",
+    )
+
+
+class QueueIn(StrictModel):
+    """Who speaks next, and in which order."""
+
+    round_id: UUID | None = Field(description="The round whose order it is; null to begin one where none goes on.")
+    member_ids: Annotated[list[UUID], Field(max_length=MAX_SLOTS)] = Field(
+        description="Those who speak in the turns that have not begun; a member may have several."
+    )
+
+
+class AutoModeIn(StrictModel):
+    """How long characters answer each other."""
+
+    rounds: int = Field(ge=0, le=MAX_ROUNDS, description="For so many rounds; 0 ends it behind the round that goes on.")
+
+
+class CopilotIn(StrictModel):
+    """How long a model writes for the person who asks."""
+
+    steps: int = Field(ge=0, le=MAX_STEPS, description="So many messages; with 0 they write themselves again.")
+
+
+class CandidatesIn(StrictModel):
+    """How many suggestions."""
+
+    count: int = Field(default=1, ge=1, le=MAX_CANDIDATES)
+
+
 router = APIRouter(tags=["runs"])
 
-ConversationId = Annotated[UUID, Path(description="The conversation.")]
 RunId = Annotated[UUID, Path(description="The run.")]
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
@@ -20,22 +21,29 @@ from tavernkit.playground.base.accounts.time_zones import LONGEST_ZONE, set_time
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.views.accounts import account_view
+from tavernkit.playground.edge.views.accounts import account_context
 from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
-from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import AppRuntime, Caller, PageCaller
 
 router = APIRouter(include_in_schema=False)
 
 Short = Annotated[str, Form(max_length=max(LONGEST_EMAIL, LONGEST_NAME))]
 Password = Annotated[str, Form(max_length=LONGEST_PASSWORD)]
-# A page that shows who one is, or what must not be seen twice, is nothing for a cache.
-_UNCACHED = {"Cache-Control": "no-store"}
+
+
+class InvitationForm(BaseModel):
+    """What the service checks and refuses in a sentence."""
+
+    note: str = Field(default="", max_length=500)
+    role: Role = "member"
+    max_uses: int = 1
+    days: int = 7
 
 
 @router.get("/sign-in")
 async def sign_in_page(next: str = "/") -> HTMLResponse:
-    return _page("sign_in.html", next=_inside(next), login="", error="")
+    return fresh_page("sign_in.html", next=_inside(next), login="")
 
 
 @router.post("/sign-in")
@@ -46,7 +54,7 @@ async def sign_in_here(
     try:
         signed_in = await sign_in(runtime, login=login, password=password, visit=visit, previous=previous)
     except Refused as refused:
-        return _page("sign_in.html", refused, next=_inside(next), login=login, error=refused.sentence)
+        return fresh_page("sign_in.html", refused, next=_inside(next), login=login)
     response = RedirectResponse(_inside(next), status_code=303)
     give_cookies(request, response, signed_in)
     return response
@@ -69,12 +77,7 @@ async def sign_up_page() -> HTMLResponse:
 
 @router.post("/sign-up")
 async def sign_up_here(
-    request: Request,
-    runtime: AppRuntime,
-    code: Short,
-    name: Short,
-    password: Password,
-    email: Short = "",
+    request: Request, runtime: AppRuntime, code: Short, name: Short, password: Password, email: Short = ""
 ) -> Response:
     visit = visit_of(request)
     try:
@@ -149,15 +152,9 @@ async def end_key(caller: PageCaller, key_id: UUID) -> Response:
 
 
 @router.post("/account/invitations")
-async def invite(
-    caller: PageCaller,
-    note: Annotated[str, Form(max_length=500)] = "",
-    role: Annotated[Role, Form()] = "member",
-    max_uses: Annotated[int, Form()] = 1,
-    days: Annotated[int, Form()] = 7,
-) -> Response:
+async def invite(caller: PageCaller, form: Annotated[InvitationForm, Form()]) -> Response:
     try:
-        made = await create_invitation(*caller, role=role, note=note, max_uses=max_uses, days=days)
+        made = await create_invitation(*caller, **dict(form))
     except Refused as refused:
         return await _account(caller, refused)
     return await _account(caller, secret=made.code, secret_name="The invitation code")
@@ -182,23 +179,12 @@ async def _account(
     caller: Caller, refused: Refused | None = None, *, notice: str = "", secret: str = "", secret_name: str = ""
 ) -> Response:
     require_person(caller.viewer)
-    view = (await account_view(*caller)).with_(
-        notice=notice,
-        error=refused.sentence if refused else "",
-        secret=secret,
-        secret_name=secret_name,
-    )
-    return _page("account.html", refused, view=view, shortest=SHORTEST_PASSWORD)
+    news = {"notice": notice, "secret": secret, "secret_name": secret_name}
+    return fresh_page("account.html", refused, shortest=SHORTEST_PASSWORD, **news, **await account_context(*caller))
 
 
 def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
-    error = refused.sentence if refused else ""
-    return _page("sign_up.html", refused, given=given, error=error, shortest=SHORTEST_PASSWORD)
-
-
-def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
-    status, headers = (refused.status, refused.headers) if refused else (200, {})
-    return HTMLResponse(str(render(template, **context)), status, _UNCACHED | headers)
+    return fresh_page("sign_up.html", refused, given=given, shortest=SHORTEST_PASSWORD)
 
 
 def _inside(path: str) -> str:

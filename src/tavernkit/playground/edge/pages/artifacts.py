@@ -6,14 +6,14 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.artifacts import TAG_PATTERN
+from tavernkit.playground.edge.api.artifacts import TAG_PATTERN
 from tavernkit.playground.edge.presenting.artifact_history import history_view
 from tavernkit.playground.edge.presenting.artifacts import history_address, state_view
 from tavernkit.playground.edge.presenting.panel import panel_page
-from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.story.artifacts.service import reset_artifacts, restore_version
 
@@ -69,5 +69,4 @@ async def _page(
     """The history as it is now; where something was refused, with the sentence about it."""
     problem = "" if refused is None else FASTER if refused.code == "stale" else refused.sentence
     view = await history_view(*caller, conversation_id, tag, before=before, problem=problem)
-    html = str(render("artifact_history.html", view=view))
-    return HTMLResponse(html, refused.status if refused else 200, {"Cache-Control": "no-store"})
+    return fresh_page("artifact_history.html", refused, view=view)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.characters import MAX_EDIT_BYTES
+from tavernkit.playground.edge.api.characters import MAX_EDIT_BYTES
 from tavernkit.playground.edge.presenting.character_imports import import_view
 from tavernkit.playground.edge.presenting.characters import (
     GalleryQuery,
@@ -24,11 +24,12 @@ from tavernkit.playground.edge.presenting.characters import (
     versions_view,
 )
 from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.forms import page
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import one_file, received_form
-from tavernkit.playground.story.characters.editing import form_of, merged_with_now, save_form, typed_form
+from tavernkit.playground.story.characters.editing import CardForm, form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, file_as_version, start_import
 from tavernkit.playground.story.characters.importing import SameName
@@ -66,7 +67,7 @@ async def gallery(
     query = GalleryQuery(scope=scope, sort=sort, search=search.strip(), tag=tag.strip())
     is_more = after is not None and turbo_frame.startswith("more_")
     view = await gallery_view(*caller, query, after=after, tiles_alone=is_more)
-    return _page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
+    return page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
 
 
 @router.post("/characters/imports")
@@ -77,14 +78,14 @@ async def import_files(request: Request, caller: PageCaller) -> Response:
             job = await start_import(*caller, form.files, same_name=_same_name(form.fields.get("same_name")))
     except Refused as refused:
         view = await gallery_view(*caller, GalleryQuery())
-        return _page("characters/gallery.html", refused.status, view=view.with_(problem=refused.sentence))
+        return page("characters/gallery.html", refused, view=view.with_(problem=refused.sentence))
     return RedirectResponse(f"/characters/imports/{job.id}", status_code=303)
 
 
 @router.get("/characters/imports/{job_id}")
 async def show_import(caller: PageCaller, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
     view = await import_view(*caller, job_id, only_failed=only_failed)
-    return _page("characters/import.html", view=view)
+    return page("characters/import.html", view=view)
 
 
 @router.get("/characters/imports/{job_id}/progress")
@@ -117,7 +118,7 @@ async def add_file_as_version(
 @router.get("/characters/{character_id}")
 async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(*caller, character_id)
-    return _page("characters/character.html", view=view)
+    return page("characters/character.html", view=view)
 
 
 @router.post("/characters/{character_id}/stories")
@@ -130,7 +131,7 @@ async def new_story(
 
 @router.get("/characters/{character_id}/edit")
 async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
-    return _page("characters/edit.html", view=edit_view(await _changeable(caller, character_id)))
+    return page("characters/edit.html", view=edit_view(await _changeable(caller, character_id)))
 
 
 @router.post("/characters/{character_id}/edit")
@@ -143,11 +144,17 @@ async def save(request: Request, caller: PageCaller, character_id: UUID) -> Resp
     try:
         await save_form(*caller, row, typed, version=version)
     except Refused as refused:
-        if refused.code != "stale":
-            view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
-            return _page("characters/edit.html", refused.status, view=view)
-    else:
-        return RedirectResponse(f"/characters/{character_id}", status_code=303)
+        if refused.code == "stale":
+            return await _merged_page(caller, character_id, typed, version, refused)
+        view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
+        return page("characters/edit.html", refused, view=view)
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
+
+
+async def _merged_page(
+    caller: Caller, character_id: UUID, typed: CardForm, version: int, refused: Refused
+) -> HTMLResponse:
+    """The form with what was typed, over a card that was changed in the meantime."""
     row, merged = await merged_with_now(*caller, character_id, typed, version=version)
     problem = (
         "The card was changed in the meantime. What you typed is still here; below it stands what the card says now. "
@@ -155,7 +162,7 @@ async def save(request: Request, caller: PageCaller, character_id: UUID) -> Resp
         if merged.now
         else "The card was changed in the meantime, elsewhere than where you typed. Both are here; save again."
     )
-    return _page("characters/edit.html", 409, view=edit_view(row, merged.form, now=merged.now, problem=problem))
+    return page("characters/edit.html", refused, view=edit_view(row, merged.form, now=merged.now, problem=problem))
 
 
 @router.post("/characters/{character_id}/picture")
@@ -164,7 +171,7 @@ async def change_picture(request: Request, caller: PageCaller, character_id: UUI
         await set_avatar(*caller, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
         shown = await _changeable(caller, character_id)
-        return _page("characters/edit.html", refused.status, view=edit_view(shown, problem=refused.sentence))
+        return page("characters/edit.html", refused, view=edit_view(shown, problem=refused.sentence))
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
@@ -177,13 +184,13 @@ async def duplicate(caller: PageCaller, character_id: UUID) -> Response:
 @router.get("/characters/{character_id}/versions")
 async def versions(caller: PageCaller, character_id: UUID, after: After = None) -> HTMLResponse:
     view = await versions_view(*caller, character_id, after=after)
-    return _page("characters/versions.html", view=view)
+    return page("characters/versions.html", view=view)
 
 
 @router.get("/characters/{character_id}/versions/{number}")
 async def version(caller: PageCaller, character_id: UUID, number: Number) -> HTMLResponse:
     view = await version_page_view(*caller, character_id, number)
-    return _page("characters/version.html", view=view)
+    return page("characters/version.html", view=view)
 
 
 @router.post("/characters/{character_id}/versions/{number}/restore")
@@ -195,14 +202,14 @@ async def restore(caller: PageCaller, character_id: UUID, number: Number, versio
             raise
         problem = "The card was changed in the meantime. This is how it differs now."
         view = await version_page_view(*caller, character_id, number, problem=problem)
-        return _page("characters/version.html", refused.status, view=view)
+        return page("characters/version.html", refused, view=view)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/delete")
 async def ask_before_deleting(caller: PageCaller, character_id: UUID) -> HTMLResponse:
     view = await deletion_view(*caller, character_id)
-    return _page("characters/delete.html", view=view)
+    return page("characters/delete.html", view=view)
 
 
 @router.post("/characters/{character_id}/delete")
@@ -223,10 +230,6 @@ def _version(sent: object) -> int:
         return max(int(sent), 1)
     sentence = "The form does not say which version of the card it was made from. Open it again."
     raise Refused(code="invalid", sentence=sentence)
-
-
-def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
-    return HTMLResponse(str(render(template, **context)), status_code=status)
 
 
 def _same_name(chosen: str | None) -> SameName:

@@ -1,4 +1,4 @@
-"""The chat page and its events."""
+"""The chat page and its events, and the page with the tree of conversations."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from pydantic import StringConstraints
 
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.live.streaming import conversation_stream, merged_streams, message_stream, run_stream
+from tavernkit.playground.edge.live.streaming import conversation_stream, merged_streams, message_stream
 from tavernkit.playground.edge.live.watching import access_check, readable_conversation
+from tavernkit.playground.edge.pages.runs import run_answer
+from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import PageCaller, answer, missing
-from tavernkit.playground.story.conversations.service import restore_conversation
+from tavernkit.playground.edge.web.forms import Version, fresh_page, page, understood
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
+from tavernkit.playground.story.conversations.documents import ConversationChange
+from tavernkit.playground.story.conversations.listing import read_conversation
+from tavernkit.playground.story.conversations.service import (
+    change_conversation,
+    delete_conversation,
+    restore_conversation,
+)
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.actions import retry
-from tavernkit.playground.story.runs.round_control import skip_turn
 
 router = APIRouter()
 
@@ -37,14 +43,13 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 @router.get("/conversations/{conversation_id}")
 async def show(caller: PageCaller, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
     view = await conversation_view(caller.runtime, conversation_id, caller.viewer, undo=undo)
-    # The page tells where the stream goes on; a copy from the cache would tell an old place.
-    return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
+    return fresh_page("conversation.html", view=view)
 
 
 @router.get("/conversations/{conversation_id}/older")
 async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HTMLResponse:
     view = await older_view(caller.runtime, conversation_id, caller.viewer, before=before)
-    return HTMLResponse(str(render("_older.html", older=view)))
+    return page("_older.html", older=view)
 
 
 @router.post("/conversations/{conversation_id}/messages")
@@ -58,26 +63,8 @@ async def send(
     sent = await send_message(*caller, conversation_id, message_id=id or caller.runtime.ids(), content=content)
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, conversation_id, caller.viewer)
-        streams = await message_stream(session, sent.id, permissions) + await run_stream(
-            caller.runtime, session, conversation_id
-        )
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
-@router.post("/conversations/{conversation_id}/retry")
-async def retry_reply(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await retry(*caller, conversation_id)
-    async with caller.runtime.database.read() as session:
-        streams = await run_stream(caller.runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
-@router.post("/conversations/{conversation_id}/skip")
-async def skip(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await skip_turn(*caller, conversation_id)
-    async with caller.runtime.database.read() as session:
-        streams = await run_stream(caller.runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+        first = await message_stream(session, sent.id, permissions)
+    return await run_answer(request, caller.runtime, conversation_id, first)
 
 
 @router.post("/conversations/{conversation_id}/restore")
@@ -126,3 +113,53 @@ async def events(request: Request, caller: PageCaller, watch: Watched) -> Stream
 def _conversation_and_number(watched: str) -> tuple[UUID, int | None]:
     conversation_id, _, number = watched.partition(":")
     return UUID(conversation_id), int(number) if number else None
+
+
+tree_router = APIRouter(prefix="/conversations/{conversation_id}")
+
+Here = Annotated[UUID | None, Form()]
+
+
+@tree_router.get("/tree")
+async def tree(caller: PageCaller, conversation_id: UUID) -> Response:
+    view = await tree_view(*caller, conversation_id)
+    return fresh_page("tree.html", view=view)
+
+
+@tree_router.post("/rename")
+async def rename(
+    caller: PageCaller,
+    conversation_id: UUID,
+    settings_version: Version,
+    title: Annotated[str, Form(max_length=10_000)],
+    here: Here = None,
+) -> Response:
+    """Give a conversation another title; `here` is the one whose tree is looked at."""
+    shown = here or conversation_id
+    try:
+        change = understood(ConversationChange, settings_version=settings_version, title=title)
+        await change_conversation(*caller, conversation_id, settings_version=settings_version, title=change.title)
+    except Refused as refused:
+        return await _refused(caller, shown, conversation_id, refused, typed=title)
+    return RedirectResponse(f"/conversations/{shown}/tree#node_{conversation_id}", status_code=303)
+
+
+@tree_router.post("/delete")
+async def delete(caller: PageCaller, conversation_id: UUID, here: Here = None) -> Response:
+    """Delete a conversation, and go back to the tree that it was in, if there is one left."""
+    row = await read_conversation(*caller, conversation_id)
+    try:
+        await delete_conversation(*caller, conversation_id)
+    except Refused as refused:
+        return await _refused(caller, here or conversation_id, conversation_id, refused, typed="")
+    left = here if here != conversation_id else row.parent_conversation_id
+    address = f"/spaces/{row.space_id}" if left is None else f"/conversations/{left}/tree"
+    return RedirectResponse(address, status_code=303)
+
+
+async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: Refused, *, typed: str) -> Response:
+    """The tree with the sentence beside the conversation that it is about."""
+    if refused.code == "not_found":
+        raise refused
+    view = await tree_view(*caller, shown, problem=refused.sentence, problem_id=conversation_id, typed=typed)
+    return fresh_page("tree.html", refused, view=view)

@@ -8,34 +8,33 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.edge.presenting.home import PaletteLink, archive_view, home_view, new_story_view
 from tavernkit.playground.edge.presenting.palette import places
-from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller
+from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
 
 NOBODY = "Choose at least one character."
-_UNCACHED = {"Cache-Control": "no-store"}
 
 
 @router.get("/")
 async def home(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
     view = await home_view(*caller, after=_place(after))
-    return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
+    return fresh_page("home.html", view=view)
 
 
 @router.get("/archive")
 async def archive(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
     view = await archive_view(*caller, after=_place(after))
-    return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
+    return fresh_page("archive.html", view=view)
 
 
 @router.get("/spaces/new")
@@ -54,7 +53,7 @@ async def new_story(
         name=name,
         search=search.strip(),
     )
-    return HTMLResponse(str(render("new_story.html", view=view)), headers=_UNCACHED)
+    return fresh_page("new_story.html", view=view)
 
 
 @router.post("/spaces/new")
@@ -73,7 +72,7 @@ async def begin_story(
         view = await new_story_view(
             *caller, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
         )
-        return HTMLResponse(str(render("new_story.html", view=view)), refused.status, _UNCACHED)
+        return fresh_page("new_story.html", refused, view=view)
     return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
 
 
@@ -91,7 +90,7 @@ async def palette(
     response: Response, caller: PageCaller, q: Annotated[str, Query(max_length=1000)] = ""
 ) -> dict[str, list[dict[str, str]]]:
     """Where the palette leads."""
-    response.headers.update(_UNCACHED)
+    response.headers["Cache-Control"] = "no-store"
     return {"places": [_json(place) for place in await places(*caller, q)]}
 
 

@@ -1,9 +1,10 @@
-"""The pages about lorebooks: the list, a book with its entries, one entry, and a text tried out on a book."""
+"""The pages about lorebooks: the list, a book with its entries, one entry, a text tried out on a book, and the tab
+beside the chat that shows which books are in play."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Awaitable, Mapping
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request, Response
@@ -31,7 +32,9 @@ from tavernkit.playground.edge.presenting.lorebooks import (
     lorebook_view,
     lorebooks_view,
 )
-from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
+from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
+from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
+from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, refusal_of, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, wants_streams
@@ -39,7 +42,8 @@ from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import service
-from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
+from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook, PatchLink, PatchLorebook
+from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
 from tavernkit.playground.story.lorebooks.queries import entry_of, lorebook_of
 
 router = APIRouter()
@@ -57,7 +61,7 @@ class SeenEntryForm(EntryForm):
 
 @router.get("/lorebooks")
 async def lorebooks(caller: PageCaller, after: After = None) -> HTMLResponse:
-    return page("lorebooks/index.html", view=await lorebooks_view(*caller, after), typed="", problem="")
+    return page("lorebooks/index.html", view=await lorebooks_view(*caller, after), typed="")
 
 
 @router.post("/lorebooks")
@@ -66,7 +70,7 @@ async def create(caller: PageCaller, name: Text) -> Response:
         made = await service.create_lorebook(*caller, understood(NewLorebook, name=name))
     except Refused as refused:
         view = await lorebooks_view(*caller)
-        return page("lorebooks/index.html", refused, view=view, typed=name, problem=refused.sentence)
+        return page("lorebooks/index.html", refused, view=view, typed=name)
     return RedirectResponse(f"/lorebooks/{made.id}", status_code=303)
 
 
@@ -208,7 +212,6 @@ async def _book_page(
         view=view,
         trial=trial or LoreTestView(text=""),
         given=given or {"name": view.name, "description": view.description},
-        problem=refused.sentence if refused else "",
     )
 
 
@@ -234,7 +237,6 @@ async def _entry_page(
         entry=None if row is None else entry_row(row),
         revision=0 if row is None else row.revision,
         form=shown,
-        problem=refused.sentence if refused else "",
         differences=differences(shown, stored) if was_changed else (),
         labels=LABELS,
         positions=_with(POSITIONS, shown.position),
@@ -246,3 +248,52 @@ async def _entry_page(
 def _with(choices: Mapping[str, str], value: str) -> dict[str, str]:
     """The choices, with one that a file has brought along and nobody knows."""
     return {**choices, value: choices.get(value, f"Something else ({value})")}
+
+
+panel_router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", dependencies=IN_PANEL)
+
+
+@panel_router.get("")
+async def lore(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    view = await lore_view(*caller, conversation_id)
+    return panel_page(request, "lore", view)
+
+
+@panel_router.post("")
+async def attach(
+    request: Request,
+    caller: PageCaller,
+    conversation_id: UUID,
+    lorebook_id: Annotated[UUID, Form()],
+    place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
+) -> Response:
+    async with caller.runtime.database.read() as session:
+        # The book first: who has no such book is told nothing about conversations.
+        await lorebook_of(session, caller.viewer, lorebook_id)
+        conversation, access = await panel_access(session, caller.viewer, conversation_id)
+    new = (
+        NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+        if place == "conversation"
+        else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
+    )
+    return await _answer(request, caller, conversation_id, attach_lorebook(*caller, new))
+
+
+@panel_router.post("/{link_id}")
+async def switch(
+    request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Annotated[bool, Form()]
+) -> Response:
+    change = change_link(*caller, link_id, PatchLink(enabled=enabled))
+    return await _answer(request, caller, conversation_id, change)
+
+
+@panel_router.post("/{link_id}/detach")
+async def detach(request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID) -> Response:
+    return await _answer(request, caller, conversation_id, detach_lorebook(*caller, link_id))
+
+
+async def _answer(request: Request, caller: Caller, conversation_id: UUID, change: Awaitable[object]) -> Response:
+    """The tab after a change, or with why there was none."""
+    refused = await refusal_of(change)
+    view = await lore_view(*caller, conversation_id, problem=refused.sentence if refused else "")
+    return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.members import MemberChange
 from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
-from tavernkit.playground.edge.web.forms import Version, understood, whole_number
+from tavernkit.playground.edge.web.forms import Version, refusal_of, understood, whole_number
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.story.access.access import Access, member_for
+from tavernkit.playground.story.access.documents import MemberChange
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 
@@ -104,13 +104,7 @@ async def _answer(
     request: Request, caller: Caller, conversation_id: UUID, action: Awaitable[object], *, search: str = ""
 ) -> Response:
     """Do it, and show the tab as it is then, with the sentence about what was refused."""
-    refused: Refused | None = None
-    try:
-        await action
-    except Refused as raised:
-        if raised.code == "not_found":
-            raise
-        refused = raised
+    refused = await refusal_of(action)
     problem = refused.sentence if refused else ""
     try:
         view = await members_view(*caller, conversation_id, search=search, problem=problem)

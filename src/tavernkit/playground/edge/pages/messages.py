@@ -11,10 +11,11 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream, run_stream
+from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream
+from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
 from tavernkit.playground.edge.views.chat import MessageView
+from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import (
     TOAST,
@@ -39,7 +40,6 @@ router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAS
 Revision = Annotated[int | None, Form(ge=1, le=2**31 - 1)]
 Frame = Annotated[str, Header()]
 
-_UNCACHED = {"Cache-Control": "no-store"}
 _NOTHING = Markup()
 
 
@@ -49,7 +49,7 @@ async def show(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") ->
     message, _ = await shown_to(*caller, message_id)
     if not turbo_frame:
         return RedirectResponse(_place(message.conversation_id, message_id), status_code=303)
-    return HTMLResponse(str(render("_message_text.html", message=message)), headers=_UNCACHED)
+    return fresh_page("_message_text.html", message=message)
 
 
 @router.get("/edit")
@@ -93,13 +93,10 @@ async def include(request: Request, caller: PageCaller, message_id: UUID) -> Res
 @router.post("/hide")
 async def hide(request: Request, caller: PageCaller, message_id: UUID) -> Response:
     hidden = await hide_message(*caller, message_id)
-    toast = ToastView(sentence="The message is deleted.", restore_id=str(message_id))
-    async with caller.runtime.database.read() as session:
-        streams = (
-            stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast_stream(toast)
-        )
-        streams += await run_stream(caller.runtime, session, hidden.conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{hidden.conversation_id}?undo={message_id}")
+    toast = toast_stream(ToastView(sentence="The message is deleted.", restore_id=str(message_id)))
+    first = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast
+    undo = f"/conversations/{hidden.conversation_id}?undo={message_id}"
+    return await run_answer(request, caller.runtime, hidden.conversation_id, first, otherwise=undo)
 
 
 @router.post("/restore")
@@ -107,11 +104,10 @@ async def restore(request: Request, caller: PageCaller, message_id: UUID) -> Res
     restored = await restore_message(*caller, message_id)
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, restored.conversation_id, caller.viewer)
-        streams = await restored_message_stream(session, message_id, permissions)
-        streams += toast_stream(ToastView(sentence="The message is back.")) + await run_stream(
-            caller.runtime, session, restored.conversation_id
-        )
-    return answer(request, streams, otherwise=_place(restored.conversation_id, message_id))
+        first = await restored_message_stream(session, message_id, permissions)
+    first += toast_stream(ToastView(sentence="The message is back."))
+    place = _place(restored.conversation_id, message_id)
+    return await run_answer(request, caller.runtime, restored.conversation_id, first, otherwise=place)
 
 
 @router.post("/regenerate")
@@ -124,7 +120,7 @@ async def regenerate_reply(
     run = await regenerate(*caller, conversation_id, message_id=message_id, only_message=only_message)
     if run.conversation_id != conversation_id:
         return RedirectResponse(f"/conversations/{run.conversation_id}", status_code=303)
-    return await _begun(request, caller.runtime, conversation_id)
+    return await run_answer(request, caller.runtime, conversation_id)
 
 
 @router.post("/continue")
@@ -132,7 +128,7 @@ async def go_on(request: Request, caller: PageCaller, message_id: UUID) -> Respo
     found = await shown_to(*caller, message_id)
     conversation_id = UUID(found[0].conversation_id)
     await continue_reply(*caller, conversation_id)
-    return await _begun(request, caller.runtime, conversation_id)
+    return await run_answer(request, caller.runtime, conversation_id)
 
 
 @router.post("/branch")
@@ -163,45 +159,30 @@ async def _changed(request: Request, caller: Caller, changed: Message, *, first:
     return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
 
 
-async def _begun(request: Request, runtime: Runtime, conversation_id: UUID) -> Response:
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
 async def _not_saved(request: Request, caller: Caller, message_id: UUID, typed: str, refused: Refused) -> Response:
     """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
     try:
         message, _ = await shown_to(*caller, message_id, needs=Access.MODERATE)
     except Refused:
         raise refused from None
-    is_stale = refused.code == "stale"
     if not wants_streams(request):
-        return _edit_page(
-            message, alone=True, typed=typed, error=refused.sentence, is_stale=is_stale, status=refused.status
-        )
-    note = render("_message_edit_note.html", message=message, error=refused.sentence, is_stale=is_stale)
+        return _edit_page(message, alone=True, typed=typed, refused=refused)
+    is_stale = refused.code == "stale"
+    note = render("_message_edit_note.html", message=message, problem=refused.sentence, is_stale=is_stale)
     html = stream("replace", f"edit_{message_id}_note", note)
     return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
 
 
 def _edit_page(
-    message: MessageView,
-    *,
-    alone: bool,
-    typed: str | None = None,
-    error: str = "",
-    is_stale: bool = False,
-    status: int = 200,
+    message: MessageView, *, alone: bool, typed: str | None = None, refused: Refused | None = None
 ) -> HTMLResponse:
-    html = render(
+    return fresh_page(
         "message_edit.html" if alone else "_message_edit.html",
+        refused,
         message=message,
         typed=message.content if typed is None else typed,
-        error=error,
-        is_stale=is_stale,
+        is_stale=refused is not None and refused.code == "stale",
     )
-    return HTMLResponse(str(html), status, headers=_UNCACHED)
 
 
 def _place(conversation_id: UUID | str, message_id: UUID) -> str:

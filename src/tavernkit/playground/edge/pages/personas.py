@@ -11,7 +11,6 @@ from markupsafe import Markup
 from pydantic import Field
 
 from tavernkit.playground.base.database.models import Persona
-from tavernkit.playground.base.names import initials
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.personas import (
@@ -20,10 +19,9 @@ from tavernkit.playground.edge.views.personas import (
     ROLES,
     PersonaForm,
     differences,
-    persona_form,
     personas_view,
 )
-from tavernkit.playground.edge.web.forms import Version, page, saved_streams, understood
+from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer
@@ -53,7 +51,7 @@ async def personas(caller: PageCaller, after: After = None) -> HTMLResponse:
 
 @router.get("/personas/new")
 async def new(_: PageCaller) -> HTMLResponse:
-    return _form_page(None, PersonaForm())
+    return _form_page(None, PersonaForm.model_validate({}))
 
 
 @router.post("/personas")
@@ -99,7 +97,7 @@ async def change(
 
 @router.post("/personas/{persona_id}/default")
 async def choose_default(caller: PageCaller, persona_id: UUID, settings_version: Version) -> Response:
-    patch = PatchPersona(settings_version=settings_version, is_default=True)
+    patch = understood(PatchPersona, settings_version=settings_version, is_default=True)
     await service.update_persona(*caller, persona_id, patch)
     return RedirectResponse("/personas", status_code=303)
 
@@ -143,7 +141,7 @@ async def _persona_page(
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
     async with caller.runtime.database.read() as session:
         row = await persona_for(session, caller.viewer, persona_id)
-    return _form_page(row, form or persona_form(row), refused)
+    return _form_page(row, form or filled_in(PersonaForm, row), refused)
 
 
 def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None = None) -> HTMLResponse:
@@ -152,18 +150,13 @@ def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None =
         "personas/persona.html",
         refused,
         form=form,
-        problem=refused.sentence if refused else "",
-        differences=differences(form, persona_form(row)) if row is not None and was_changed else (),
+        differences=differences(form, filled_in(PersonaForm, row)) if row is not None and was_changed else (),
         labels=LABELS,
         positions=POSITIONS,
         roles=ROLES,
-        **_shown(row),
+        persona=row,
     )
 
 
 def _picture(row: Persona) -> Markup:
-    return stream("replace", "picture", render("personas/_picture.html", **_shown(row)))
-
-
-def _shown(row: Persona | None) -> dict[str, object]:
-    return {"persona": row, "initials": "" if row is None else initials(row.name)}
+    return stream("replace", "picture", render("personas/_picture.html", persona=row))

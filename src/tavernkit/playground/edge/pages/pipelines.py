@@ -58,7 +58,7 @@ async def profiles(
     caller: PageCaller, conversation: Annotated[UUID | None, Query()] = None, after: After = None
 ) -> HTMLResponse:
     view = await profiles_view(*caller, conversation_id=conversation, after=after)
-    return page("pipelines/index.html", view=view, typed="", problem="")
+    return page("pipelines/index.html", view=view, typed="")
 
 
 @router.post("/pipelines")
@@ -68,7 +68,7 @@ async def create(caller: PageCaller, name: Text) -> Response:
         profile, _ = await service.create_profile(*caller, new)
     except Refused as refused:
         view = await profiles_view(*caller)
-        return page("pipelines/index.html", refused, view=view, typed=name, problem=refused.sentence)
+        return page("pipelines/index.html", refused, view=view, typed=name)
     return RedirectResponse(f"/pipelines/{profile.id}", status_code=303)
 
 
@@ -150,7 +150,8 @@ async def change(
         patch = understood(PatchProfile, settings_version=settings_version, **fields)
         profile, _ = await service.edit_profile(*caller, profile_id, patch)
     except Refused as refused:
-        conflict = conflict_view(refused.current, given) if refused.code == "stale" else None
+        now = refused.current if refused.code == "stale" else None
+        conflict = conflict_view(now, given) if isinstance(now, dict) else None
         return _refused(request, view, refused, conflict)
     shown = await profile_view(*caller, profile_id, given=given, checked=checked)
     streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
@@ -248,7 +249,7 @@ async def _switched(
     )
     if not wants_streams(request):
         if refused is not None:
-            return page("pipelines/index.html", refused, view=view, typed="", problem=problem)
+            return page("pipelines/index.html", refused, view=view, typed="")
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
     streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
     if profile_id is not None:
@@ -293,7 +294,6 @@ def _editor(
         "pipelines/profile.html",
         refused,
         profile=view,
-        problem=refused.sentence if refused else "",
         conflict=conflict,
         is_unsaved=is_unsaved,
     )

@@ -147,5 +147,4 @@ async def _preset_page(
         view=view,
         given=given or {"name": view.name, "description": view.description},
         is_renaming=given is not None,
-        problem=refused.sentence if refused else "",
     )

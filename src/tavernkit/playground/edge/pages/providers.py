@@ -23,6 +23,7 @@ from tavernkit.playground.edge.presenting.provider_forms import (
     read_patch,
 )
 from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
+from tavernkit.playground.edge.web.forms import fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
@@ -33,13 +34,12 @@ from tavernkit.playground.story.providers.usual import USUAL, usual_server
 
 router = APIRouter()
 
-_UNCACHED = {"Cache-Control": "no-store"}
 _KINDS = {kind.id: kind.label for kind in PROVIDER_KINDS.values() if not kind.is_built_in}
 
 
 @router.get("/models")
 async def models(caller: PageCaller) -> Response:
-    return _page("providers/list.html", view=await models_view(*caller), usual=USUAL)
+    return await _list(caller)
 
 
 @router.get("/models/new")
@@ -67,9 +67,7 @@ async def model(caller: PageCaller, provider_id: UUID, added: bool = False) -> R
 @router.post("/models/{provider_id}")
 async def change_model(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
     saved = await _save(caller, provider_id, form)
-    if isinstance(saved, Response):
-        return saved
-    return RedirectResponse("/models", status_code=303)
+    return saved if isinstance(saved, Response) else RedirectResponse("/models", status_code=303)
 
 
 @router.post("/models/{provider_id}/test")
@@ -101,7 +99,7 @@ async def make_default(caller: PageCaller, provider_id: UUID) -> Response:
 async def switch_model(caller: PageCaller, provider_id: UUID, disabled: Annotated[bool, Form()]) -> Response:
     """Let nobody use it, or let them again."""
     row = await _row(caller, provider_id)
-    patch = PatchProvider(settings_version=row.settings_version, disabled=disabled)
+    patch = understood(PatchProvider, settings_version=row.settings_version, disabled=disabled)
     return await _back(caller, service.change_provider(*caller, provider_id, patch))
 
 
@@ -122,7 +120,7 @@ async def _save(caller: Caller, provider_id: UUID, form: ProviderForm) -> Provid
         return await service.change_provider(*caller, provider_id, read_patch(form, row))
     except Refused as refused:
         # Who has seen the sentence about somebody else's change can decide to save theirs all the same.
-        return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused=refused)
+        return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused)
 
 
 async def _back(caller: Caller, change: Awaitable[object]) -> Response:
@@ -130,62 +128,33 @@ async def _back(caller: Caller, change: Awaitable[object]) -> Response:
     try:
         await change
     except Refused as refused:
-        view = await models_view(*caller, refused)
-        return _page("providers/list.html", refused, view=view, usual=USUAL)
+        return await _list(caller, refused)
     return RedirectResponse("/models", status_code=303)
+
+
+async def _list(caller: Caller, refused: Refused | None = None) -> Response:
+    return fresh_page("providers/list.html", refused, view=await models_view(*caller), usual=USUAL)
 
 
 def _answered(request: Request, row: Provider, answer: Answer, names: list[str] | None = None) -> Response:
     """What came back, beside the form."""
+    context = {"answer": answer, "names": names or []}
     if not wants_streams(request):
-        return _edit_page(row, form_of(row), answer=answer, names=names or [])
-    form = render("providers/_form.html", **_edit_context(row, form_of(row), answer=answer, names=names or []))
+        return _edit_page(row, form_of(row), **context)
+    form = render("providers/_form.html", problem="", **_edit_context(row, form_of(row), **context))
     streams = stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
     return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
 
 
 def _new_page(form: ProviderForm, *, refused: Refused | None = None) -> HTMLResponse:
     known = usual_server(form.server)
-    context = {"form": form, "usual": USUAL, "known": known, "kinds": _KINDS, "error": _sentence(refused)}
-    return _page("providers/new.html", refused, **context)
+    return fresh_page("providers/new.html", refused, form=form, usual=USUAL, known=known, kinds=_KINDS)
 
 
-def _edit_page(
-    row: Provider,
-    form: ProviderForm,
-    *,
-    refused: Refused | None = None,
-    answer: Answer | None = None,
-    names: list[str] | None = None,
-    is_new: bool = False,
-) -> HTMLResponse:
-    context = _edit_context(row, form, refused=refused, answer=answer, names=names or [], is_new=is_new)
-    return _page("providers/edit.html", refused, **context)
+def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None, /, **context: object) -> HTMLResponse:
+    return fresh_page("providers/edit.html", refused, **_edit_context(row, form, **context))
 
 
-def _edit_context(
-    row: Provider,
-    form: ProviderForm,
-    *,
-    refused: Refused | None = None,
-    answer: Answer | None = None,
-    names: list[str],
-    is_new: bool = False,
-) -> dict[str, object]:
-    return {
-        "provider": provider_row(row),
-        "form": form,
-        "error": _sentence(refused),
-        "answer": answer,
-        "names": names,
-        "is_new": is_new,
-        "usual": USUAL,
-    }
-
-
-def _sentence(refused: Refused | None) -> str:
-    return refused.sentence if refused else ""
-
-
-def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
-    return HTMLResponse(str(render(template, **context)), refused.status if refused else 200, _UNCACHED)
+def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
+    usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
+    return {**usual, "provider": provider_row(row), "form": form, **context}

@@ -6,14 +6,13 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.spaces import SpaceChange
 from tavernkit.playground.edge.presenting.spaces import space_view
-from tavernkit.playground.edge.web.forms import Version, understood
-from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.forms import Version, fresh_page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
+from tavernkit.playground.story.access.documents import SpaceChange
 from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
@@ -75,5 +74,4 @@ async def _page(
         raise refused
     problem = refused.sentence if refused else ""
     view = await space_view(*caller, space_id, after=after, name_typed=name_typed, problem=problem)
-    html = str(render("space.html", view=view))
-    return HTMLResponse(html, refused.status if refused else 200, {"Cache-Control": "no-store"})
+    return fresh_page("space.html", refused, view=view)

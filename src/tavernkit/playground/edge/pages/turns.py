@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -10,21 +10,23 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.schemas.runs import MAX_SLOTS
-from tavernkit.playground.edge.live.streaming import run_stream
+from tavernkit.playground.edge.api.runs import MAX_SLOTS
+from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.prompt_preview import preview_view
 from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_steps, round_view
 from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
-from tavernkit.playground.edge.web.forms import whole_number
+from tavernkit.playground.edge.web.forms import fresh_page, whole_number
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, missing, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.previewing import PreviewKind
+from tavernkit.playground.story.replies.actions import retry
 from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
 from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS, set_auto_mode, set_copilot
 from tavernkit.playground.story.runs.requests import force_talk
@@ -34,31 +36,23 @@ router = APIRouter(prefix="/conversations/{conversation_id}")
 
 Number = Annotated[str, Form()]
 
-_NOTHING = Markup()
+
+def _turning(action: Callable[[Runtime, Viewer, UUID], Awaitable[object]]) -> Callable[..., Awaitable[Response]]:
+    """A route that does something with the turns of a conversation, and shows how it goes on."""
+
+    async def turn(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+        await action(*caller, conversation_id)
+        return await run_answer(request, caller.runtime, conversation_id)
+
+    return turn
 
 
-@router.post("/round/pause")
-async def pause(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await pause_round(*caller, conversation_id)
-    return await _shown(request, caller.runtime, conversation_id)
-
-
-@router.post("/round/resume")
-async def resume(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await resume_round(*caller, conversation_id)
-    return await _shown(request, caller.runtime, conversation_id)
-
-
-@router.post("/round/skip")
-async def skip(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await skip_turn(*caller, conversation_id)
-    return await _shown(request, caller.runtime, conversation_id)
-
-
-@router.post("/round/stop")
-async def stop(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    await stop_round(*caller, conversation_id)
-    return await _shown(request, caller.runtime, conversation_id)
+router.post("/round/pause")(_turning(pause_round))
+router.post("/round/resume")(_turning(resume_round))
+router.post("/round/skip")(_turning(skip_turn))
+router.post("/round/stop")(_turning(stop_round))
+router.post("/skip")(_turning(skip_turn))
+router.post("/retry")(_turning(retry))
 
 
 @router.post("/generate")
@@ -67,20 +61,20 @@ async def generate(
 ) -> Response:
     """Let somebody speak, or whoever would speak next."""
     await force_talk(*caller, conversation_id, speaker_id=speaker_id)
-    return await _shown(request, caller.runtime, conversation_id)
+    return await run_answer(request, caller.runtime, conversation_id)
 
 
 @router.post("/auto-mode")
 async def auto_mode(request: Request, caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
     await set_auto_mode(*caller, conversation_id, rounds=number)
-    return await _shown(request, caller.runtime, conversation_id)
+    return await run_answer(request, caller.runtime, conversation_id)
 
 
 @router.get("/round")
 async def show_round(caller: PageCaller, conversation_id: UUID) -> Response:
     """Who is to speak, to be changed: a page, and the content of the dialog."""
-    return _page("round.html", await _round(caller, conversation_id))
+    return fresh_page("round.html", view=await _round(caller, conversation_id))
 
 
 @router.post("/round")
@@ -107,8 +101,8 @@ async def change_round(
         if wants_streams(request):
             html = stream("replace", "round_editor", render("_round_editor.html", view=view))
             return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
-        return _page("round.html", view, status=refused.status)
-    return await _shown(request, caller.runtime, conversation_id)
+        return fresh_page("round.html", refused, view=view)
+    return await run_answer(request, caller.runtime, conversation_id)
 
 
 @router.get("/copilot")
@@ -117,7 +111,7 @@ async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
     async with caller.runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, caller.viewer, Access.READ)
         steps = copilot_steps(conversation, access.member)
-    return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
+    return fresh_page("_copilot.html", conversation_id=conversation_id, steps=steps)
 
 
 @router.post("/copilot")
@@ -125,7 +119,7 @@ async def copilot(request: Request, caller: PageCaller, conversation_id: UUID, s
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
     await set_copilot(*caller, conversation_id, steps=number)
     also = stream("replace", "copilot", _copilot(conversation_id, number))
-    return await _shown(request, caller.runtime, conversation_id, also=also)
+    return await run_answer(request, caller.runtime, conversation_id, also)
 
 
 @router.post("/candidates")
@@ -145,7 +139,7 @@ async def show_candidates(request: Request, caller: PageCaller, conversation_id:
         raise missing()
     view = candidates_view(conversation_id, job)
     if not wants_streams(request):
-        return _page("candidates.html", view)
+        return fresh_page("candidates.html", view=view)
     if not view.is_over:
         return Response(status_code=204)
     return HTMLResponse(str(_candidates(view)), media_type=CONTENT_TYPE)
@@ -161,15 +155,8 @@ async def preview(
     except Refused as refused:
         if refused.status == 404:
             raise
-        return _page("preview.html", refused, status=refused.status)
-    return _page("preview.html", view)
-
-
-async def _shown(request: Request, runtime: Runtime, conversation_id: UUID, *, also: Markup = _NOTHING) -> Response:
-    """The page as it is after what somebody did."""
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams + also, otherwise=f"/conversations/{conversation_id}")
+        return fresh_page("preview.html", refused, view=refused)
+    return fresh_page("preview.html", view=view)
 
 
 async def _round(
@@ -199,8 +186,3 @@ def _candidates(view: CandidatesView) -> Markup:
 
 def _copilot(conversation_id: UUID, steps: int) -> Markup:
     return render("_copilot.html", conversation_id=conversation_id, steps=steps)
-
-
-def _page(template: str, view: object, *, status: int = 200) -> HTMLResponse:
-    # What it shows is over soon.
-    return HTMLResponse(str(render(template, view=view)), status, headers={"Cache-Control": "no-store"})

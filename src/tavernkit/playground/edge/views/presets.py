@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from anyio import to_thread
@@ -112,17 +112,11 @@ class PresetFactView(Value, frozen=True, kw_only=True):
     is_long: bool = False
 
 
-class PresetView(Value, frozen=True, kw_only=True):
+class PresetView(PresetRow, frozen=True, kw_only=True):
     """A preset. `is_copied`: who changes it gets a copy of their own."""
 
-    id: UUID
-    name: str
     kind: str
-    description: str
     version: int
-    is_default: bool
-    can_be_default: bool
-    can_be_deleted: bool
     is_copied: bool
     is_chat: bool
     prompts: tuple[PresetPromptView, ...]
@@ -141,15 +135,7 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
             key=kind,
             name=name,
             presets=tuple(
-                PresetRow(
-                    id=row.id,
-                    name=shown_name(row.name),
-                    description=row.description,
-                    is_everybodys=row.owner_id is None,
-                    is_default=row.id == default,
-                    can_be_default=kind in CAN_BE_DEFAULT,
-                    can_be_deleted=_can_delete(row, viewer),
-                )
+                PresetRow(name=shown_name(row.name), **_common(row, viewer, default))
                 for row in shown
                 if row.kind == kind
             ),
@@ -177,14 +163,10 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
         case _:
             facts = _fields(row.data)
     return PresetView(
-        id=row.id,
         name=row.name,
+        **_common(row, viewer, default),
         kind=KIND_NAMES[row.kind],
-        description=row.description,
         version=row.settings_version,
-        is_default=row.id == default,
-        can_be_default=row.kind in CAN_BE_DEFAULT,
-        can_be_deleted=_can_delete(row, viewer),
         is_copied=row.owner_id is None and not viewer.is_administrator,
         is_chat=isinstance(preset, ChatPreset),
         prompts=await to_thread.run_sync(_prompts, preset) if isinstance(preset, ChatPreset) else (),
@@ -193,8 +175,15 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
     )
 
 
-def _can_delete(row: Preset, viewer: Viewer) -> bool:
-    return row.owner_id is not None or viewer.is_administrator
+def _common(row: Preset, viewer: Viewer, default: UUID | None) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "description": row.description,
+        "is_everybodys": row.owner_id is None,
+        "is_default": row.id == default,
+        "can_be_default": row.kind in CAN_BE_DEFAULT,
+        "can_be_deleted": row.owner_id is not None or viewer.is_administrator,
+    }
 
 
 def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:

@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
 
 _TIME = Markup('<time datetime="{}" data-local data-controller="local-time">{}</time>')
@@ -25,6 +25,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["asset"] = asset
+    environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
     return environment

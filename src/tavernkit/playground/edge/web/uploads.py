@@ -75,6 +75,9 @@ def file_body(field: str, *, many: bool = False) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
 
 
+ONE_FILE = file_body("file")
+
+
 def _files(form: FormData, field: str, max_files: int) -> list[UploadFile]:
     files = [value for name, value in form.multi_items() if name == field and isinstance(value, UploadFile)]
     if not files:

@@ -82,7 +82,7 @@ async def change_conversation(
             title = titled(title, "")
             if not title:
                 raise Refused(code="blank", sentence="A conversation needs a title.")
-        current = ConversationOut.model_validate(conversation).model_dump(mode="json")
+        current = ConversationOut.of_row(conversation).model_dump(mode="json")
         advance(conversation, settings_version, what="conversation", current=current)
         if title is not None:
             conversation.title = title

@@ -39,7 +39,7 @@ async def set_picture(
         raise Refused(code="invalid", sentence=str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        current = PersonaOut.of(row).model_dump(mode="json")
+        current = PersonaOut.of_row(row).model_dump(mode="json")
         advance(row, settings_version, what="persona", current=current)
         before = row.avatar_sha256
         if picture is not None:
@@ -82,7 +82,7 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         await _check_picture(session, patch.avatar_sha256)
-        current = PersonaOut.of(row).model_dump(mode="json")
+        current = PersonaOut.of_row(row).model_dump(mode="json")
         advance(row, patch.settings_version, what="persona", current=current)
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)

@@ -119,7 +119,7 @@ async def change_space(
             name = titled(name, "")
             if not name:
                 raise Refused(code="blank", sentence="A space needs a name.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+        advance(space, settings_version, what="space", current=SpaceOut.of_row(space).model_dump(mode="json"))
         if name is not None:
             space.name = name
         if archived is not None:
