@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
 
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.dry_runs import TRIGGERS, dry_run_form, dry_run_view
-from tavernkit.playground.edge.web.forms import Text, page
+from tavernkit.playground.edge.web.forms import page, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, ToastView, answer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
@@ -25,6 +26,15 @@ from tavernkit.values import Json
 router = APIRouter()
 
 
+class DryRunForm(BaseModel):
+    """What to try, and on which conversation."""
+
+    conversation_id: UUID | Literal[""] = ""
+    trigger: PipelineTrigger = "user_message"
+    with_reply: bool = False
+    content: str = ""
+
+
 @router.get("/pipelines/{profile_id}/dry_run")
 async def show_form(
     caller: PageCaller, profile_id: UUID, conversation: Annotated[UUID | None, Query()] = None
@@ -35,26 +45,13 @@ async def show_form(
 
 
 @router.post("/pipelines/{profile_id}/dry_run")
-async def begin(
-    caller: PageCaller,
-    profile_id: UUID,
-    conversation_id: Annotated[UUID | None, Form()] = None,
-    trigger: Annotated[PipelineTrigger, Form()] = "user_message",
-    with_reply: Annotated[bool, Form()] = False,
-    content: Text = "",
-) -> Response:
+async def begin(caller: PageCaller, profile_id: UUID, given: Annotated[DryRunForm, Form()]) -> Response:
     """Try what is in the editor, or without that, what is saved."""
     try:
-        job_id = await _begun(caller, profile_id, conversation_id, trigger, with_reply=with_reply, text=content)
+        job_id = await _begun(caller, profile_id, given)
     except Refused as refused:
-        form = await dry_run_form(
-            *caller,
-            profile_id,
-            chosen=conversation_id,
-            trigger=trigger,
-            with_reply=with_reply,
-            problem=refused.sentence,
-        )
+        chosen, typed = given.conversation_id or None, given.model_dump(include={"trigger", "with_reply"})
+        form = await dry_run_form(*caller, profile_id, chosen=chosen, **typed, problem=refused.sentence)
         return page("dry_run.html", refused, form=form, view=None, triggers=TRIGGERS)
     return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{job_id}", status_code=303)
 
@@ -92,26 +89,18 @@ async def run_now(
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}?panel=state")
 
 
-async def _begun(
-    caller: Caller,
-    profile_id: UUID,
-    conversation_id: UUID | None,
-    trigger: PipelineTrigger,
-    *,
-    with_reply: bool,
-    text: str,
-) -> UUID:
+async def _begun(caller: Caller, profile_id: UUID, given: DryRunForm) -> UUID:
     """The job of the dry run."""
-    if conversation_id is None:
+    if not given.conversation_id:
         raise Refused(code="invalid", sentence="Choose a story to try it on.")
     content: dict[str, Json] | None = None
-    if text.strip():
-        checked = await check_text(text, caller.runtime.functions)
+    if given.content.strip():
+        checked = await check_text(given.content, caller.runtime.functions)
         if checked.content is None or checked.errors:
             first = checked.errors[0]
             where = f"{first.path}: " if first.path else ""
             raise Refused(code="invalid", sentence=f"What is in the editor cannot be tried. {where}{first.message}")
         content = dict(checked.content)
-    asked = DryRun(conversation_id=conversation_id, content=content, trigger=trigger, with_reply=with_reply)
+    asked = understood(DryRun, **{**dict(given), "content": content})
     job = await ask_dry_run(*caller, profile_id, asked)
     return job.id

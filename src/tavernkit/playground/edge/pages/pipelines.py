@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
@@ -51,6 +52,34 @@ STARTER: dict[str, Json] = {
     ]
 }
 """What a new profile begins with: something that runs."""
+
+
+class SwitchOffForm(BaseModel):
+    """Where a profile is to be followed no longer, and the conversation that the page was opened from."""
+
+    conversation_id: UUID | NoId = ""
+    character_id: UUID | NoId = ""
+    space_id: UUID | NoId = ""
+    conversation: UUID | NoId = ""
+
+
+class ProfileForm(BaseModel):
+    """A profile as it is typed in the editor."""
+
+    name: str = ""
+    description: str = ""
+    content: str = ""
+
+    def given(self) -> dict[str, str]:
+        return {name: one_newline(getattr(self, name)) for name in ProfileForm.model_fields}
+
+
+class SeenProfileForm(ProfileForm):
+    """What is to be saved, and the version that it was typed from."""
+
+    name: str
+    content: str
+    settings_version: int = Field(ge=0, le=2**31 - 1)
 
 
 @router.get("/pipelines")
@@ -107,13 +136,8 @@ async def add_example(
 ) -> Response:
     """Follow an example beside what is followed already, in all of it or in that conversation."""
     try:
-        new = understood(
-            AddExample,
-            example=example,
-            profile_id=profile_id,
-            settings_version=settings_version,
-            conversation_id=conversation or None,
-        )
+        followed = {"profile_id": profile_id, "settings_version": settings_version}
+        new = understood(AddExample, example=example, conversation_id=conversation or None, **followed)
         profile, _ = await examples.add_example(*caller, new)
     except Refused as refused:
         if refused.code == "not_found":
@@ -129,16 +153,10 @@ async def show(caller: PageCaller, profile_id: UUID) -> Response:
 
 @router.post("/pipelines/{profile_id}")
 async def change(
-    request: Request,
-    caller: PageCaller,
-    profile_id: UUID,
-    settings_version: Version,
-    name: Text,
-    content: Text,
-    description: Text = "",
+    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[SeenProfileForm, Form()]
 ) -> Response:
     """Save what was typed, if nothing is wrong with it."""
-    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
+    given = form.given()
     checked = await check_text(given["content"], caller.runtime.functions)
     view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if checked.errors and view.may_change:
@@ -147,7 +165,7 @@ async def change(
         return _refused(request, view, wrong)
     fields = {**given, "content": dict(checked.content or {})}
     try:
-        patch = understood(PatchProfile, settings_version=settings_version, **fields)
+        patch = understood(PatchProfile, settings_version=form.settings_version, **fields)
         profile, _ = await service.edit_profile(*caller, profile_id, patch)
     except Refused as refused:
         now = refused.current if refused.code == "stale" else None
@@ -161,10 +179,10 @@ async def change(
 
 @router.post("/pipelines/{profile_id}/check")
 async def check(
-    request: Request, caller: PageCaller, profile_id: UUID, content: Text = "", name: Text = "", description: Text = ""
+    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[ProfileForm, Form()]
 ) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
-    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
+    given = form.given()
     checked = await check_text(given["content"], caller.runtime.functions)
     view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if wants_streams(request):
@@ -202,30 +220,19 @@ async def switch_on(request: Request, caller: PageCaller, profile_id: UUID, conv
 
 @router.post("/pipelines/{profile_id}/off")
 async def switch_off(
-    request: Request,
-    caller: PageCaller,
-    profile_id: UUID,
-    conversation_id: Context = "",
-    character_id: Context = "",
-    space_id: Context = "",
-    conversation: Context = "",
+    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[SwitchOffForm, Form()]
 ) -> Response:
     """Follow the profile no longer at a place, if it is what is followed there."""
     profile = await profile_view(*caller, profile_id)
     try:
-        place = understood(
-            ProfilePlace,
-            conversation_id=conversation_id or None,
-            character_id=character_id or None,
-            space_id=space_id or None,
-        )
+        place = understood(ProfilePlace, **{name: getattr(form, name) or None for name in ProfilePlace.model_fields})
         choice = await chosen_at(*caller, place)
         if choice is not None and choice.profile_id == profile_id:
             await forget_choice(*caller, place)
     except Refused as refused:
-        return await _switched(request, caller, conversation, profile_id, refused=refused)
+        return await _switched(request, caller, form.conversation, profile_id, refused=refused)
     sentence = f"{profile.title} is switched off there."
-    return await _switched(request, caller, conversation, profile_id, sentence=sentence)
+    return await _switched(request, caller, form.conversation, profile_id, sentence=sentence)
 
 
 def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
@@ -284,16 +291,6 @@ def _refused(request: Request, view: ProfileView, refused: Refused, conflict: Co
 
 
 def _editor(
-    view: ProfileView,
-    refused: Refused | None = None,
-    conflict: ConflictView | None = None,
-    *,
-    is_unsaved: bool = False,
+    view: ProfileView, refused: Refused | None = None, conflict: ConflictView | None = None, *, is_unsaved: bool = False
 ) -> HTMLResponse:
-    return page(
-        "pipelines/profile.html",
-        refused,
-        profile=view,
-        conflict=conflict,
-        is_unsaved=is_unsaved,
-    )
+    return page("pipelines/profile.html", refused, profile=view, conflict=conflict, is_unsaved=is_unsaved)

@@ -47,12 +47,12 @@ def _turning(action: Callable[[Runtime, Viewer, UUID], Awaitable[object]]) -> Ca
     return turn
 
 
-router.post("/round/pause")(_turning(pause_round))
-router.post("/round/resume")(_turning(resume_round))
-router.post("/round/skip")(_turning(skip_turn))
-router.post("/round/stop")(_turning(stop_round))
-router.post("/skip")(_turning(skip_turn))
-router.post("/retry")(_turning(retry))
+router.post("/round/pause", name="pause")(_turning(pause_round))
+router.post("/round/resume", name="resume")(_turning(resume_round))
+router.post("/round/skip", name="skip")(_turning(skip_turn))
+router.post("/round/stop", name="stop")(_turning(stop_round))
+router.post("/skip", name="skip")(_turning(skip_turn))
+router.post("/retry", name="retry_reply")(_turning(retry))
 
 
 @router.post("/generate")
