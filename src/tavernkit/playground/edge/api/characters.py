@@ -20,7 +20,7 @@ from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_files
+from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
 from tavernkit.playground.story.characters import queries, service
 from tavernkit.playground.story.characters.cards import changes_between
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, Version
@@ -129,9 +129,9 @@ async def upload_character(
     openapi_extra=file_body("files", many=True),
 )
 async def upload_characters(request: Request, caller: ApiCaller, same_name: SameNameQuery = "new") -> JobOut:
-    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
-    async with sent as files:
-        return JobOut.of(await start_import(*caller, files, same_name=same_name))
+    sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as form:
+        return JobOut.of(await start_import(*caller, form.files, same_name=same_name))
 
 
 @router.get("/{character_id}", summary="A character with its card")
@@ -228,10 +228,6 @@ async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
 
 
 def _key(line: CharacterLine, sort: Sort) -> str:
-    match sort:
-        case "name":
-            return line.name_key
-        case "recent":
-            return line.updated_at.isoformat()
-        case "created":
-            return line.created_at.isoformat()
+    if sort == "name":
+        return line.name_key
+    return (line.updated_at if sort == "recent" else line.created_at).isoformat()

@@ -13,7 +13,7 @@ from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.edge.web.blob_responses import BINARY, bytes_response
-from tavernkit.playground.edge.web.uploads import received_files
+from tavernkit.playground.edge.web.uploads import received_form
 from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
@@ -23,8 +23,8 @@ _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
 async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str]:
     """The file in the field `file`, and its name without the ending."""
-    async with received_files(request, field="file", max_files=1, max_bytes=max_bytes) as files:
-        return await files[0].read(), PurePath(files[0].filename or "").stem
+    async with received_form(request, field="file", max_files=1, max_bytes=max_bytes) as form:
+        return await form.files[0].read(), PurePath(form.files[0].filename or "").stem
 
 
 def attachment(name: str, ending: str) -> dict[str, str]:

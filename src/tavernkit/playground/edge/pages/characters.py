@@ -25,9 +25,8 @@ from tavernkit.playground.edge.presenting.characters import (
 )
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.forms import page
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, replaced
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
 from tavernkit.playground.story.characters.editing import CardForm, form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
@@ -95,9 +94,9 @@ async def import_progress(
     """Turbo streams for the page of an import: the files behind those whose end it shows."""
     view = await import_view(*caller, job_id, after=after)
     streams = Markup().join(
-        stream("replace", f"file_{file.position}", render("characters/_file.html", file=file)) for file in view.files
+        replaced(f"file_{file.position}", "characters/_file.html", file=file) for file in view.files
     )
-    streams += stream("replace", "import_head", render("characters/_import_head.html", view=view))
+    streams += replaced("import_head", "characters/_import_head.html", view=view)
     return HTMLResponse(str(streams), media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
 

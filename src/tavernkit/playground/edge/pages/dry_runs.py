@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
@@ -14,9 +14,15 @@ from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.dry_runs import TRIGGERS, dry_run_form, dry_run_view
 from tavernkit.playground.edge.web.forms import page, understood
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, ToastView, answer
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import (
+    Caller,
+    PageCaller,
+    ToastView,
+    answer,
+    replaced,
+    streamed,
+    toast_stream,
+)
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines
 from tavernkit.playground.story.pipelines.checking import check_text
@@ -67,8 +73,7 @@ async def show(caller: PageCaller, profile_id: UUID, job_id: UUID) -> Response:
 async def progress(caller: PageCaller, profile_id: UUID, job_id: UUID) -> Response:
     """The same as a Turbo stream, for a page that asks again and again."""
     view = await dry_run_view(*caller, profile_id, job_id)
-    html = stream("replace", "dry_run_state", render("_dry_run_state.html", view=view), morph=True)
-    return HTMLResponse(str(html), media_type=CONTENT_TYPE)
+    return streamed(replaced("dry_run_state", "_dry_run_state.html", morph=True, view=view))
 
 
 @router.post("/pipelines/{profile_id}/dry_run/{job_id}/stop")
@@ -85,8 +90,7 @@ async def run_now(
     """Run the pipelines that have the trigger `manual`, once."""
     await run_pipelines(*caller, conversation_id, trigger="manual", request_id=request_id or caller.runtime.ids())
     toast = ToastView(sentence="The pipelines are at work. What they write appears by itself.")
-    streams = stream("replace", "toast", render("_toast.html", toast=toast))
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}?panel=state")
+    return answer(request, toast_stream(toast), otherwise=f"/conversations/{conversation_id}?panel=state")
 
 
 async def _begun(caller: Caller, profile_id: UUID, given: DryRunForm) -> UUID:

@@ -37,8 +37,7 @@ from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, p
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, refusal_of, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, wants_streams
-from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced, wants_streams
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import service
@@ -122,7 +121,7 @@ async def run_lore_test(request: Request, caller: PageCaller, lorebook_id: UUID,
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
     trial = await lore_test_view(*caller, lorebook_id, one_newline(text)[:LONGEST_TEST_TEXT])
     if wants_streams(request):
-        drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
+        drawn = replaced("trial", "lorebooks/_trial.html", trial=trial)
         return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
     return await _book_page(caller, lorebook_id, trial=trial)
 
@@ -168,8 +167,8 @@ async def switch_entry(
 ) -> Response:
     _, book = await entry_service.toggle_entries(*caller, lorebook_id, enabled=enabled, ids=[entry_id])
     entry = await _entry(caller, lorebook_id, entry_id)
-    row = render("lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
-    streams = stream("replace", f"entry_{entry_id}", row) + saved_streams("settings_version", book.settings_version)
+    streams = replaced(f"entry_{entry_id}", "lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
+    streams += saved_streams("settings_version", book.settings_version)
     return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
 
 

@@ -16,7 +16,6 @@ from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
 from tavernkit.playground.edge.views.chat import MessageView
 from tavernkit.playground.edge.web.forms import fresh_page
-from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import (
     TOAST,
     Caller,
@@ -24,10 +23,12 @@ from tavernkit.playground.edge.web.requests import (
     ToastView,
     answer,
     refuse_in,
+    replaced,
+    streamed,
     toast_stream,
     wants_streams,
 )
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
@@ -167,10 +168,9 @@ async def _not_saved(request: Request, caller: Caller, message_id: UUID, typed: 
         raise refused from None
     if not wants_streams(request):
         return _edit_page(message, alone=True, typed=typed, refused=refused)
-    is_stale = refused.code == "stale"
-    note = render("_message_edit_note.html", message=message, problem=refused.sentence, is_stale=is_stale)
-    html = stream("replace", f"edit_{message_id}_note", note)
-    return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+    place, is_stale, problem = f"edit_{message_id}_note", refused.code == "stale", refused.sentence
+    note = replaced(place, "_message_edit_note.html", message=message, problem=problem, is_stale=is_stale)
+    return streamed(note, refused.status)
 
 
 def _edit_page(

@@ -24,8 +24,7 @@ from tavernkit.playground.edge.views.personas import (
 from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer
-from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
@@ -159,4 +158,4 @@ def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None =
 
 
 def _picture(row: Persona) -> Markup:
-    return stream("replace", "picture", render("personas/_picture.html", persona=row))
+    return replaced("picture", "personas/_picture.html", persona=row)

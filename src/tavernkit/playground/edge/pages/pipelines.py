@@ -17,8 +17,8 @@ from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced, streamed, wants_streams
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import copies, examples, service
 from tavernkit.playground.story.pipelines.checking import check_text, count_of
@@ -258,23 +258,21 @@ async def _switched(
         if refused is not None:
             return page("pipelines/index.html", refused, view=view, typed="")
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
-    streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
+    streams = replaced("library", "pipelines/_library.html", morph=True, view=view)
     if profile_id is not None:
         profile = await profile_view(*caller, profile_id)
-        streams += stream(
-            "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
-        )
+        streams += replaced("followed", "pipelines/_followed.html", morph=True, profile=profile, problem=problem)
     if refused is None:
         streams += stream("update", "announcer", Markup.escape(sentence))
-    return HTMLResponse(str(streams), refused.status if refused else 200, media_type=CONTENT_TYPE)
+    return streamed(streams, refused.status if refused else 200)
 
 
 def _checked(view: ProfileView) -> Markup:
     """What is known about the text in the editor, without touching the text."""
     return (
         stream("update", "profile_summary", Markup.escape(view.checked.summary), morph=True)
-        + stream("replace", "profile_problems", render("pipelines/_problems.html", profile=view), morph=True)
-        + stream("replace", "profile_outline", render("pipelines/_outline.html", profile=view), morph=True)
+        + replaced("profile_problems", "pipelines/_problems.html", morph=True, profile=view)
+        + replaced("profile_outline", "pipelines/_outline.html", morph=True, profile=view)
     )
 
 
@@ -287,7 +285,7 @@ def _refused(request: Request, view: ProfileView, refused: Refused, conflict: Co
     if conflict is not None:
         # Who has seen what is there now, and saves again, means it.
         streams += saved_streams("settings_version", view.version)
-    return HTMLResponse(str(streams), refused.status, media_type=CONTENT_TYPE)
+    return streamed(streams, refused.status)
 
 
 def _editor(

@@ -16,8 +16,7 @@ from tavernkit.playground.edge.views.presets import preset_view, presets_view
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer
-from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.presets import service
 from tavernkit.playground.story.presets.documents import OrderPrompts, PatchPreset, PatchPrompt
@@ -131,7 +130,7 @@ async def _changed(
     if row.id != preset_id:
         return RedirectResponse(f"/presets/{row.id}", status_code=303)
     view = await preset_view(*caller, row.id)
-    streams = stream("replace", "prompts", render("presets/_prompts.html", view=view))
+    streams = replaced("prompts", "presets/_prompts.html", view=view)
     streams += saved_streams("settings_version", view.version)
     return answer(request, streams, otherwise=f"/presets/{row.id}#prompts")
 

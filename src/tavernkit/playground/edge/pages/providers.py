@@ -25,8 +25,8 @@ from tavernkit.playground.edge.presenting.provider_forms import (
 from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
 from tavernkit.playground.edge.web.forms import fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, streamed, wants_streams
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.story.providers import service, trying
 from tavernkit.playground.story.providers.documents import PatchProvider
 from tavernkit.playground.story.providers.queries import provider_to_manage
@@ -142,8 +142,9 @@ def _answered(request: Request, row: Provider, answer: Answer, names: list[str] 
     if not wants_streams(request):
         return _edit_page(row, form_of(row), **context)
     form = render("providers/_form.html", problem="", **_edit_context(row, form_of(row), **context))
-    streams = stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
-    return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+    return streamed(
+        stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
+    )
 
 
 def _new_page(form: ProviderForm, *, refused: Refused | None = None) -> HTMLResponse:

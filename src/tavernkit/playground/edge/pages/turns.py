@@ -7,7 +7,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Request, Response
-from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -21,9 +20,15 @@ from tavernkit.playground.edge.presenting.prompt_preview import preview_view
 from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_steps, round_view
 from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
 from tavernkit.playground.edge.web.forms import fresh_page, whole_number
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, missing, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import (
+    Caller,
+    PageCaller,
+    answer,
+    missing,
+    replaced,
+    streamed,
+    wants_streams,
+)
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.previewing import PreviewKind
 from tavernkit.playground.story.replies.actions import retry
@@ -99,8 +104,7 @@ async def change_round(
     except Refused as refused:
         view = await _round(caller, conversation_id, refused=refused, chosen=chosen)
         if wants_streams(request):
-            html = stream("replace", "round_editor", render("_round_editor.html", view=view))
-            return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+            return streamed(replaced("round_editor", "_round_editor.html", view=view), refused.status)
         return fresh_page("round.html", refused, view=view)
     return await run_answer(request, caller.runtime, conversation_id)
 
@@ -118,7 +122,7 @@ async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
 async def copilot(request: Request, caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
     await set_copilot(*caller, conversation_id, steps=number)
-    also = stream("replace", "copilot", _copilot(conversation_id, number))
+    also = replaced("copilot", "_copilot.html", conversation_id=conversation_id, steps=number)
     return await run_answer(request, caller.runtime, conversation_id, also)
 
 
@@ -142,7 +146,7 @@ async def show_candidates(request: Request, caller: PageCaller, conversation_id:
         return fresh_page("candidates.html", view=view)
     if not view.is_over:
         return Response(status_code=204)
-    return HTMLResponse(str(_candidates(view)), media_type=CONTENT_TYPE)
+    return streamed(_candidates(view))
 
 
 @router.get("/preview")
@@ -181,8 +185,4 @@ def _is_of(job: Job, conversation_id: UUID) -> bool:
 
 
 def _candidates(view: CandidatesView) -> Markup:
-    return stream("replace", "candidates", render("_candidates.html", view=view))
-
-
-def _copilot(conversation_id: UUID, steps: int) -> Markup:
-    return render("_copilot.html", conversation_id=conversation_id, steps=steps)
+    return replaced("candidates", "_candidates.html", view=view)

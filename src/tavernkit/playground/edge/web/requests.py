@@ -70,10 +70,19 @@ def wants_streams(request: Request) -> bool:
     return CONTENT_TYPE in request.headers.get("accept", "")
 
 
+def replaced(target: str, template: str, /, *, morph: bool = False, **context: object) -> Markup:
+    """A stream that draws the element whose id is `target` anew from a template."""
+    return stream("replace", target, render(template, **context), morph=morph)
+
+
+def streamed(streams: Markup, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(str(streams), status, media_type=CONTENT_TYPE)
+
+
 def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
     """Turbo streams for a page that can use them, else a redirect to the page that shows the result."""
     if wants_streams(request):
-        return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+        return streamed(streams)
     return RedirectResponse(otherwise, status_code=303)
 
 
@@ -99,20 +108,18 @@ def refusal(request: Request, refused: Refused) -> Response:
     """Why nothing was done, for somebody who stays where they are with everything that they have typed."""
     place = getattr(request.state, "refusal_place", PROBLEM)
     if place == TOAST and wants_streams(request):
-        html = toast_stream(ToastView(sentence=refused.sentence, is_problem=True))
-        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+        return streamed(toast_stream(ToastView(sentence=refused.sentence, is_problem=True)), refused.status)
     return problem(request, refused.status, refused.sentence, title=TITLES.get(refused.status, FAILED), place=place)
 
 
 def toast_stream(toast: ToastView) -> Markup:
-    return stream("replace", TOAST, render("_toast.html", toast=toast))
+    return replaced(TOAST, "_toast.html", toast=toast)
 
 
 def problem(request: Request, status: int, sentence: str, *, title: str = FAILED, place: str = PROBLEM) -> Response:
     """The sentence, put where the page has its place for such sentences; without scripts, a page that says it."""
     if wants_streams(request):
-        html = stream("update", place, render("_problem.html", problem=sentence))
-        return HTMLResponse(str(html), status, media_type=CONTENT_TYPE)
+        return streamed(stream("update", place, render("_problem.html", problem=sentence)), status)
     return HTMLResponse(str(render("error.html", status=status, title=title, sentence=sentence)), status)
 
 
