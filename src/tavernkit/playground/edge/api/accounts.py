@@ -207,8 +207,7 @@ async def open_my_session(request: Request, response: Response, runtime: AppRunt
 async def show_sessions(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[SessionOut]:
     """Where one is signed in."""
     require_person(caller.viewer)
-    async with caller.runtime.database.read() as session:
-        listed = await list_sessions(session, caller.viewer, caller.runtime.clock(), limit=limit, after=after)
+    listed = await caller.read(list_sessions, caller.runtime.clock(), limit=limit, after=after)
     items = [SessionOut.of_row(row, is_current=row.id == caller.viewer.session_id) for row in listed.items]
     return Page(items=items, next=listed.next)
 
@@ -233,8 +232,7 @@ async def end_session(caller: ApiCaller, session_id: UUID) -> Response:
 async def show_api_keys(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[ApiKeyOut]:
     """One's own keys."""
     require_person(caller.viewer)
-    async with caller.runtime.database.read() as session:
-        listed = await list_api_keys(session, caller.viewer, limit=limit, after=after)
+    listed = await caller.read(list_api_keys, limit=limit, after=after)
     return Page(items=[ApiKeyOut.of_row(row) for row in listed.items], next=listed.next)
 
 

@@ -55,8 +55,7 @@ router = APIRouter(prefix="/jobs", tags=["jobs"], responses=documented())
 
 @router.get("", summary="One's own jobs, newest first")
 async def list_jobs(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[JobOut]:
-    async with caller.runtime.database.read() as session:
-        jobs = await jobs_of(session, caller.viewer, after=behind_time(after), limit=limit + 1)
+    jobs = await caller.read(jobs_of, after=behind_time(after), limit=limit + 1)
     return page(jobs, limit, JobOut.of, lambda job: (job.created_at.isoformat(), str(job.id)))
 
 

@@ -89,8 +89,7 @@ links_router = APIRouter(prefix="/lorebook_links", tags=["lorebooks"])
 @router.get("", responses=documented())
 async def list_lorebooks(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[LorebookOut]:
     """Your books, by name."""
-    async with caller.runtime.database.read() as session:
-        rows = await queries.lorebooks_page(session, caller.viewer, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.lorebooks_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, LorebookOut.of, lambda row: (row.name, str(row.id)))
 
 
@@ -112,8 +111,7 @@ async def import_lorebook(caller: ApiCaller, request: Request) -> LorebookImport
 @router.get("/{lorebook_id}", responses=documented())
 async def show_lorebook(caller: ApiCaller, lorebook_id: UUID) -> LorebookOut:
     """A book without its entries."""
-    async with caller.runtime.database.read() as session:
-        return LorebookOut.of(await queries.lorebook_of(session, caller.viewer, lorebook_id))
+    return LorebookOut.of(await caller.read(queries.lorebook_of, lorebook_id))
 
 
 @router.patch("/{lorebook_id}", responses=documented(409))

@@ -28,8 +28,7 @@ router = APIRouter(prefix="/personas", tags=["personas"])
 @router.get("", responses=documented())
 async def list_personas(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[PersonaOut]:
     """Your personas, by name."""
-    async with caller.runtime.database.read() as session:
-        rows = await queries.personas_page(session, caller.viewer, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.personas_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, PersonaOut.of_row, lambda row: (row.name, str(row.id)))
 
 
@@ -56,8 +55,7 @@ async def export_personas(caller: ApiCaller) -> Response:
 @router.get("/{persona_id}", responses=documented())
 async def show_persona(caller: ApiCaller, persona_id: UUID) -> PersonaOut:
     """One persona."""
-    async with caller.runtime.database.read() as session:
-        return PersonaOut.of_row(await queries.persona_for(session, caller.viewer, persona_id))
+    return PersonaOut.of_row(await caller.read(queries.persona_for, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))

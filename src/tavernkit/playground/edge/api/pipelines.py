@@ -13,7 +13,15 @@ from tavernkit.playground.base.paging import behind_name, behind_time
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import json_download
 from tavernkit.playground.edge.api.jobs import JobOut
-from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page
+from tavernkit.playground.edge.api.requests import (
+    After,
+    ApiCaller,
+    ConversationId,
+    Limit,
+    Page,
+    documented,
+    page,
+)
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines
@@ -76,8 +84,7 @@ At = Annotated[ProfilePlace, Query()]
 @router.get("", responses=documented())
 async def list_profiles(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[ProfileSummary]:
     """Your profiles and those that are everybody's, by name."""
-    async with caller.runtime.database.read() as session:
-        rows = await queries.profiles_page(session, caller.viewer, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.profiles_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, ProfileSummary.of, lambda row: (row.name, str(row.id)))
 
 

@@ -106,8 +106,7 @@ async def list_presets(
     after: After = None,
 ) -> Page[PresetSummary]:
     """Your presets and those that are everybody's, by name."""
-    async with caller.runtime.database.read() as session:
-        rows = await queries.presets_page(session, caller.viewer, kind=kind, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.presets_page, kind=kind, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, PresetSummary.of, lambda row: (row.name, str(row.id)))
 
 
@@ -142,8 +141,7 @@ async def set_default(caller: ApiCaller, new: DefaultPreset) -> DefaultPreset:
 @router.get("/{preset_id}", responses=documented())
 async def show_preset(caller: ApiCaller, preset_id: UUID) -> PresetOut:
     """A preset with its file."""
-    async with caller.runtime.database.read() as session:
-        return PresetOut.of(await queries.preset_for(session, caller.viewer, preset_id))
+    return PresetOut.of(await caller.read(queries.preset_for, preset_id))
 
 
 @router.patch("/{preset_id}", responses=documented(409))
@@ -168,16 +166,14 @@ async def duplicate_preset(caller: ApiCaller, preset_id: UUID) -> PresetOut:
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
 async def export_preset(caller: ApiCaller, preset_id: UUID) -> Response:
     """The preset as a file for the application that it came from."""
-    async with caller.runtime.database.read() as session:
-        row = await queries.preset_for(session, caller.viewer, preset_id)
+    row = await caller.read(queries.preset_for, preset_id)
     return download(row)
 
 
 @router.get("/{preset_id}/prompts", responses=documented())
 async def list_prompts(caller: ApiCaller, preset_id: UUID) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
-    async with caller.runtime.database.read() as session:
-        row = await queries.preset_for(session, caller.viewer, preset_id)
+    row = await caller.read(queries.preset_for, preset_id)
     preset = decode_preset(row.kind, row.data)[0]
     return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset())
 

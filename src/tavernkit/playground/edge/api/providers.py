@@ -32,8 +32,7 @@ router = APIRouter(prefix="/providers", tags=["providers"])
 @router.get("", responses=documented())
 async def list_providers(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[ProviderSummary]:
     """The providers that you can choose, by name; administrators see those that are disabled, too."""
-    async with caller.runtime.database.read() as session:
-        rows = await queries.providers_page(session, caller.viewer, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.providers_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, ProviderSummary.of, lambda row: (row.name, str(row.id)))
 
 
@@ -52,8 +51,7 @@ async def make_default(caller: ApiCaller, new: DefaultProvider) -> ProviderOut:
 @router.get("/{provider_id}", responses=documented())
 async def show_provider(caller: ApiCaller, provider_id: UUID) -> ProviderOut:
     """A provider, without its key."""
-    async with caller.runtime.database.read() as session:
-        return ProviderOut.of(await queries.provider_to_manage(session, caller.viewer, provider_id))
+    return ProviderOut.of(await caller.read(queries.provider_to_manage, provider_id))
 
 
 @router.patch("/{provider_id}", responses=documented(409))

@@ -42,8 +42,7 @@ async def add(
     search: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
     """Somebody joins, or comes back."""
-    async with caller.runtime.database.read() as session:
-        _, access = await panel_access(session, caller.viewer, conversation_id)
+    _, access = await caller.read(panel_access, conversation_id)
     joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
     return await _answer(request, caller, conversation_id, joining, search=search)
 

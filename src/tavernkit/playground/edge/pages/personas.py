@@ -138,8 +138,7 @@ async def _persona_page(
     caller: Caller, persona_id: UUID, *, form: PersonaForm | None = None, refused: Refused | None = None
 ) -> Response:
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
-    async with caller.runtime.database.read() as session:
-        row = await persona_for(session, caller.viewer, persona_id)
+    row = await caller.read(persona_for, persona_id)
     return _form_page(row, form or filled_in(PersonaForm, row), refused)
 
 

@@ -36,8 +36,7 @@ async def choose(
     character_id: Annotated[UUID | Literal[""], Form()] = "",
 ) -> Response:
     """Choose for this conversation, or for a place around it."""
-    async with caller.runtime.database.read() as session:
-        _, access = await panel_access(session, caller.viewer, conversation_id)
+    _, access = await caller.read(panel_access, conversation_id)
     problem, refused = "", None
     try:
         where = _where(place, conversation_id, access.space.id, character_id or None)

@@ -60,7 +60,7 @@ async def add_model(caller: PageCaller, form: Typed) -> Response:
 
 @router.get("/models/{provider_id}")
 async def model(caller: PageCaller, provider_id: UUID, added: bool = False) -> Response:
-    row = await _row(caller, provider_id)
+    row = await caller.read(provider_to_manage, provider_id)
     return _edit_page(row, form_of(row), is_new=added)
 
 
@@ -98,7 +98,7 @@ async def make_default(caller: PageCaller, provider_id: UUID) -> Response:
 @router.post("/models/{provider_id}/switch")
 async def switch_model(caller: PageCaller, provider_id: UUID, disabled: Annotated[bool, Form()]) -> Response:
     """Let nobody use it, or let them again."""
-    row = await _row(caller, provider_id)
+    row = await caller.read(provider_to_manage, provider_id)
     patch = understood(PatchProvider, settings_version=row.settings_version, disabled=disabled)
     return await _back(caller, service.change_provider(*caller, provider_id, patch))
 
@@ -108,14 +108,9 @@ async def delete_model(caller: PageCaller, provider_id: UUID) -> Response:
     return await _back(caller, service.delete_provider(*caller, provider_id))
 
 
-async def _row(caller: Caller, provider_id: UUID) -> Provider:
-    async with caller.runtime.database.read() as session:
-        return await provider_to_manage(session, caller.viewer, provider_id)
-
-
 async def _save(caller: Caller, provider_id: UUID, form: ProviderForm) -> Provider | Response:
     """The provider as it is stored now; else the page that says why not, with everything that was typed but the key."""
-    row = await _row(caller, provider_id)
+    row = await caller.read(provider_to_manage, provider_id)
     try:
         return await service.change_provider(*caller, provider_id, read_patch(form, row))
     except Refused as refused:

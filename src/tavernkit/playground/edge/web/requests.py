@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
@@ -17,6 +19,9 @@ from tavernkit.playground.edge.web.bodies import before_body
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.values import Value
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 API_PREFIX = "/api/v1"
 """Where the JSON API is."""
@@ -48,6 +53,13 @@ class Caller(NamedTuple):
 
     runtime: Runtime
     viewer: Viewer
+
+    async def read(
+        self, query: Callable[Concatenate[AsyncSession, Viewer, P], Awaitable[T]], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """What one query finds for who asks."""
+        async with self.runtime.database.read() as session:
+            return await query(session, self.viewer, *args, **options)
 
 
 @before_body
