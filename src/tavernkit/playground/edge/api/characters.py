@@ -15,10 +15,9 @@ from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.edge.api.files import attachment
+from tavernkit.playground.edge.api.files import BINARY, BINARY_OR_JSON, attachment, bytes_response
 from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
 from tavernkit.playground.story.characters import queries, service

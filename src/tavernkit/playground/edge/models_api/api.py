@@ -12,8 +12,7 @@ from tavernkit.playground.edge.live.watching import access_check
 from tavernkit.playground.edge.models_api.completion import CompletionRequest, CompletionResponse
 from tavernkit.playground.edge.models_api.conversation_matching import conversation_for_request, named_conversation
 from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, documented_errors
-from tavernkit.playground.edge.models_api.history import SentMessage
-from tavernkit.playground.edge.models_api.queries import CharacterModel, find_model, list_models
+from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, find_model, list_models
 from tavernkit.playground.edge.models_api.schemas import (
     MAX_BODY_BYTES,
     CompletionIn,

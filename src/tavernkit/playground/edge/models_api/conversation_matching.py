@@ -14,14 +14,17 @@ from tavernkit.playground.base.database.models import Conversation, Message, Mes
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.edge.models_api.history import (
+from tavernkit.playground.edge.models_api.queries import (
+    SENT_AS,
+    CharacterModel,
     CommonPart,
     SentMessage,
     StoredMessage,
     common_part,
     fingerprint,
+    recent_conversations,
+    stored_messages,
 )
-from tavernkit.playground.edge.models_api.queries import SENT_AS, CharacterModel, recent_conversations, stored_messages
 from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use, space_for
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.conversations.service import create_conversation

@@ -28,18 +28,12 @@ from tavernkit.playground.edge.web.forms import page
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
+from tavernkit.playground.story.characters import service
 from tavernkit.playground.story.characters.editing import CardForm, form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, file_as_version, start_import
 from tavernkit.playground.story.characters.importing import SameName
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
-from tavernkit.playground.story.characters.service import (
-    begin_story,
-    delete_character,
-    duplicate_character,
-    restore_version,
-    set_avatar,
-)
 
 router = APIRouter()
 
@@ -124,7 +118,7 @@ async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
 async def new_story(
     caller: PageCaller, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
 ) -> Response:
-    started = await begin_story(*caller, character_id, greeting=greeting)
+    started = await service.begin_story(*caller, character_id, greeting=greeting)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
@@ -167,7 +161,7 @@ async def _merged_page(
 @router.post("/characters/{character_id}/picture")
 async def change_picture(request: Request, caller: PageCaller, character_id: UUID) -> Response:
     try:
-        await set_avatar(*caller, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
+        await service.set_avatar(*caller, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
         shown = await _changeable(caller, character_id)
         return page("characters/edit.html", refused, view=edit_view(shown, problem=refused.sentence))
@@ -176,7 +170,7 @@ async def change_picture(request: Request, caller: PageCaller, character_id: UUI
 
 @router.post("/characters/{character_id}/duplicate")
 async def duplicate(caller: PageCaller, character_id: UUID) -> Response:
-    copy = await duplicate_character(*caller, character_id)
+    copy = await service.duplicate_character(*caller, character_id)
     return RedirectResponse(f"/characters/{copy.id}", status_code=303)
 
 
@@ -195,7 +189,7 @@ async def version(caller: PageCaller, character_id: UUID, number: Number) -> HTM
 @router.post("/characters/{character_id}/versions/{number}/restore")
 async def restore(caller: PageCaller, character_id: UUID, number: Number, version: Version) -> Response:
     try:
-        await restore_version(*caller, character_id, version=version, number=number)
+        await service.restore_version(*caller, character_id, version=version, number=number)
     except Refused as refused:
         if refused.code != "stale":
             raise
@@ -213,7 +207,7 @@ async def ask_before_deleting(caller: PageCaller, character_id: UUID) -> HTMLRes
 
 @router.post("/characters/{character_id}/delete")
 async def delete(caller: PageCaller, character_id: UUID) -> Response:
-    await delete_character(*caller, character_id)
+    await service.delete_character(*caller, character_id)
     return RedirectResponse("/characters", status_code=303)
 
 

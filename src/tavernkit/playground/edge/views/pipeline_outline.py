@@ -45,10 +45,9 @@ TIMES: Final = ("", "once", "twice")
 
 
 class ArtifactOutline(Value, frozen=True, kw_only=True):
-    """Something that a step makes: its name, as what it is kept, who sees it, and where."""
+    """Something that a step makes: its name, who sees it, and where."""
 
     name: str
-    kind: str
     visibility: str
     surface: str
     place: str
@@ -57,7 +56,6 @@ class ArtifactOutline(Value, frozen=True, kw_only=True):
 class StepOutline(Value, frozen=True, kw_only=True):
     """A step; `conditions` say when it runs at all."""
 
-    id: str
     name: str
     kind: str
     does: str
@@ -70,7 +68,6 @@ class StepOutline(Value, frozen=True, kw_only=True):
 class PipelineOutline(Value, frozen=True, kw_only=True):
     """A pipeline with its steps: those before the reply first, else as they were written."""
 
-    id: str
     name: str
     enabled: bool
     triggers: str
@@ -119,7 +116,6 @@ def _asks(step: Step) -> bool:
 def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
     triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
-        id=storable(pipeline.id),
         name=storable(pipeline.name or pipeline.id or "Without an id"),
         enabled=pipeline.enabled,
         triggers=triggers or "never",
@@ -130,7 +126,6 @@ def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
 
 def _step(step: Step) -> StepOutline:
     return StepOutline(
-        id=storable(step.id),
         name=storable(step.name or step.id or "Without an id"),
         kind=step.kind,
         does=KINDS[step.kind],
@@ -155,7 +150,6 @@ def _conditions(step: Step) -> Iterator[str]:
 def _artifact(artifact: ArtifactDefinition) -> ArtifactOutline:
     return ArtifactOutline(
         name=artifact.name if artifact.tag is not None else "without a tag",
-        kind=storable(artifact.kind),
         visibility=VISIBILITIES[artifact.visibility],
         surface="" if artifact.surface is None else str(artifact.surface),
         place="" if artifact.surface is None else SURFACES[artifact.surface.place],

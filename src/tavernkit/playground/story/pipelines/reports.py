@@ -16,7 +16,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job, PipelineRun
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.pipelines.documents import Content
 from tavernkit.values import Value
@@ -67,7 +67,7 @@ class StepRunOut(BaseModel):
         return cls.model_validate({**step, **step["usage"]})
 
 
-class PipelineRunOut(BaseModel):
+class PipelineRunOut(Document):
     """A run of pipelines, around a reply or by itself."""
 
     id: UUID
@@ -95,25 +95,14 @@ class PipelineRunOut(BaseModel):
             # Nobody takes it up again: it was stopped before it began, or given up.
             error = job.error or {"message": "The run was stopped before it began."}
             status, message, finished_at = "aborted", error["message"], job.finished_at
-        return cls.model_validate(
-            {
-                "id": run.id,
-                "conversation_id": run.conversation_id,
-                "run_id": run.run_id,
-                "job_id": run.id if run.run_id is None else None,
-                "profile_id": run.profile_id,
-                "profile_version": run.profile_version,
-                "trigger": run.trigger,
-                "status": status,
-                "failed_type": report.get("failed_type"),
-                "message": message,
-                "turn": run.turn,
-                "message_id": run.message_id,
-                "swipe_id": run.swipe_id,
-                "steps": [StepRunOut.of(step) for step in report.get("steps", ())],
-                "created_at": run.created_at,
-                "finished_at": finished_at,
-            }
+        return cls.of_row(
+            run,
+            job_id=run.id if run.run_id is None else None,
+            status=status,
+            failed_type=report.get("failed_type"),
+            message=message,
+            steps=[StepRunOut.of(step) for step in report.get("steps", ())],
+            finished_at=finished_at,
         )
 
 
