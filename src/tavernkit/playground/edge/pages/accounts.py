@@ -106,17 +106,15 @@ async def change_time_zone(caller: PageCaller, time_zone: Annotated[str, Form(ma
 
 
 @router.post("/account/password")
-async def change_my_password(
-    request: Request, caller: PageCaller, new_password: Password, current_password: Password = ""
-) -> Response:
-    visit = visit_of(request)
+async def change_my_password(caller: PageCaller, new_password: Password, current_password: Password = "") -> Response:
+    visit = visit_of(caller.request)
     try:
         signed_in = await change_password(*caller, current=current_password, new=new_password, visit=visit)
     except Refused as refused:
         return await _account(caller, refused)
     now = Viewer(user_id=caller.viewer.user_id, role=caller.viewer.role, via="session", session_id=signed_in.session.id)
     response = await _account(Caller(caller.runtime, now), notice="The password is set. Other browsers are signed out.")
-    give_cookies(request, response, signed_in)
+    give_cookies(caller.request, response, signed_in)
     return response
 
 

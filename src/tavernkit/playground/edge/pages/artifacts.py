@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
@@ -31,8 +31,8 @@ FASTER = (
 
 
 @router.get("/panel/state")
-async def state(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    return panel_page(request, "state", await state_view(*caller, conversation_id))
+async def state(caller: PageCaller, conversation_id: UUID) -> Response:
+    return panel_page(caller.request, "state", await state_view(*caller, conversation_id))
 
 
 @router.get("/artifacts/{tag}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -64,8 +64,8 @@ async def gallery(
 
 
 @router.post("/characters/imports")
-async def import_files(request: Request, caller: PageCaller) -> Response:
-    sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+async def import_files(caller: PageCaller) -> Response:
+    sent = received_form(caller.request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     try:
         async with sent as form:
             job = await start_import(*caller, form.files, same_name=_same_name(form.fields.get("same_name")))
@@ -129,9 +129,9 @@ async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
 
 @router.post("/characters/{character_id}/edit")
 @takes(MAX_EDIT_BYTES)
-async def save(request: Request, caller: PageCaller, character_id: UUID) -> Response:
+async def save(caller: PageCaller, character_id: UUID) -> Response:
     row = await _changeable(caller, character_id)
-    async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+    async with caller.request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
         typed = typed_form(sent, form_of(row.data))
         version = _version(sent.get("version"))
     try:
@@ -159,9 +159,9 @@ async def _merged_page(
 
 
 @router.post("/characters/{character_id}/picture")
-async def change_picture(request: Request, caller: PageCaller, character_id: UUID) -> Response:
+async def change_picture(caller: PageCaller, character_id: UUID) -> Response:
     try:
-        await service.set_avatar(*caller, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
+        await service.set_avatar(*caller, character_id, await one_file(caller.request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
         shown = await _changeable(caller, character_id)
         return page("characters/edit.html", refused, view=edit_view(shown, problem=refused.sentence))

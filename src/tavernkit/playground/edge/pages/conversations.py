@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from pydantic import StringConstraints
 
@@ -54,7 +54,6 @@ async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HT
 
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     content: Annotated[str, Form()],
@@ -64,7 +63,7 @@ async def send(
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, conversation_id, caller.viewer)
         first = await message_stream(session, sent.id, permissions)
-    return await run_answer(request, caller.runtime, conversation_id, first)
+    return await run_answer(caller, conversation_id, first)
 
 
 @router.post("/conversations/{conversation_id}/restore")
@@ -80,7 +79,7 @@ async def restore(
 
 
 @router.get("/events")
-async def events(request: Request, caller: PageCaller, watch: Watched) -> StreamingResponse:
+async def events(caller: PageCaller, watch: Watched) -> StreamingResponse:
     """Server-sent events of several conversations, each named with the last event that its page has seen, or without
     one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
     written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
@@ -99,7 +98,9 @@ async def events(request: Request, caller: PageCaller, watch: Watched) -> Stream
             user_id=caller.viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             permissions=permissions_of(conversation, entry),
-            may_read=access_check(*caller, proof_of(request), request.app.state.owner_id, conversation_id),
+            may_read=access_check(
+                *caller, proof_of(caller.request), caller.request.app.state.owner_id, conversation_id
+            ),
         )
     if not streams:
         raise missing()

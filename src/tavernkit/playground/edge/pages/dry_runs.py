@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
@@ -85,12 +85,12 @@ async def stop(caller: PageCaller, profile_id: UUID, job_id: UUID) -> Response:
 
 @router.post("/conversations/{conversation_id}/pipelines/run")
 async def run_now(
-    request: Request, caller: PageCaller, conversation_id: UUID, request_id: Annotated[UUID | None, Form()] = None
+    caller: PageCaller, conversation_id: UUID, request_id: Annotated[UUID | None, Form()] = None
 ) -> Response:
     """Run the pipelines that have the trigger `manual`, once."""
     await run_pipelines(*caller, conversation_id, trigger="manual", request_id=request_id or caller.runtime.ids())
     toast = ToastView(sentence="The pipelines are at work. What they write appears by itself.")
-    return answer(request, toast_stream(toast), otherwise=f"/conversations/{conversation_id}?panel=state")
+    return answer(caller.request, toast_stream(toast), otherwise=f"/conversations/{conversation_id}?panel=state")
 
 
 async def _begun(caller: Caller, profile_id: UUID, given: DryRunForm) -> UUID:

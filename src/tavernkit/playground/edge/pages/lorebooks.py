@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
@@ -37,7 +37,7 @@ from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, p
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, refusal_of, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced, wants_streams
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced, wants_streams
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import service
@@ -74,14 +74,14 @@ async def create(caller: PageCaller, name: Text) -> Response:
 
 
 @router.post("/lorebooks/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, caller: PageCaller) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await service.import_lorebook(*caller, data, name=name)
         return ImportedItem(name=row.name, address=f"/lorebooks/{row.id}", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_FILE_BYTES)
     library = render("lorebooks/_library.html", view=await lorebooks_view(*caller))
-    return imported_answer(request, outcomes, library, otherwise="/lorebooks")
+    return imported_answer(caller.request, outcomes, library, otherwise="/lorebooks")
 
 
 @router.get("/lorebooks/{lorebook_id}")
@@ -117,12 +117,12 @@ async def duplicate(caller: PageCaller, lorebook_id: UUID) -> Response:
 
 
 @router.post("/lorebooks/{lorebook_id}/test")
-async def run_lore_test(request: Request, caller: PageCaller, lorebook_id: UUID, text: Text = "") -> Response:
+async def run_lore_test(caller: PageCaller, lorebook_id: UUID, text: Text = "") -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
     trial = await lore_test_view(*caller, lorebook_id, one_newline(text)[:LONGEST_TEST_TEXT])
-    if wants_streams(request):
+    if wants_streams(caller.request):
         drawn = replaced("trial", "lorebooks/_trial.html", trial=trial)
-        return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
+        return answer(caller.request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
     return await _book_page(caller, lorebook_id, trial=trial)
 
 
@@ -148,7 +148,7 @@ async def show_entry(caller: PageCaller, lorebook_id: UUID, entry_id: UUID) -> R
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}")
 async def change_entry(
-    request: Request, caller: PageCaller, lorebook_id: UUID, entry_id: UUID, given: Annotated[SeenEntryForm, Form()]
+    caller: PageCaller, lorebook_id: UUID, entry_id: UUID, given: Annotated[SeenEntryForm, Form()]
 ) -> Response:
     form = EntryForm(**given.model_dump(exclude={"revision"}))
     seen = await _entry(caller, lorebook_id, entry_id)
@@ -158,18 +158,18 @@ async def change_entry(
     except Refused as refused:
         return await _entry_page(caller, lorebook_id, entry_id, form=form, refused=refused)
     streams = saved_streams("revision", saved.revision, saved.updated_at)
-    return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}/entries/{entry_id}")
+    return answer(caller.request, streams, otherwise=f"/lorebooks/{lorebook_id}/entries/{entry_id}")
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/enabled")
 async def switch_entry(
-    request: Request, caller: PageCaller, lorebook_id: UUID, entry_id: UUID, enabled: Annotated[bool, Form()]
+    caller: PageCaller, lorebook_id: UUID, entry_id: UUID, enabled: Annotated[bool, Form()]
 ) -> Response:
     _, book = await entry_service.toggle_entries(*caller, lorebook_id, enabled=enabled, ids=[entry_id])
     entry = await _entry(caller, lorebook_id, entry_id)
     streams = replaced(f"entry_{entry_id}", "lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
     streams += saved_streams("settings_version", book.settings_version)
-    return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
+    return answer(caller.request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
@@ -253,14 +253,13 @@ panel_router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", d
 
 
 @panel_router.get("")
-async def lore(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+async def lore(caller: PageCaller, conversation_id: UUID) -> Response:
     view = await lore_view(*caller, conversation_id)
-    return panel_page(request, "lore", view)
+    return panel_page(caller.request, "lore", view)
 
 
 @panel_router.post("")
 async def attach(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     lorebook_id: Annotated[UUID, Form()],
@@ -275,24 +274,24 @@ async def attach(
         if place == "conversation"
         else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
     )
-    return await _answer(request, caller, conversation_id, attach_lorebook(*caller, new))
+    return await _answer(caller, conversation_id, attach_lorebook(*caller, new))
 
 
 @panel_router.post("/{link_id}")
 async def switch(
-    request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Annotated[bool, Form()]
+    caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Annotated[bool, Form()]
 ) -> Response:
     change = change_link(*caller, link_id, PatchLink(enabled=enabled))
-    return await _answer(request, caller, conversation_id, change)
+    return await _answer(caller, conversation_id, change)
 
 
 @panel_router.post("/{link_id}/detach")
-async def detach(request: Request, caller: PageCaller, conversation_id: UUID, link_id: UUID) -> Response:
-    return await _answer(request, caller, conversation_id, detach_lorebook(*caller, link_id))
+async def detach(caller: PageCaller, conversation_id: UUID, link_id: UUID) -> Response:
+    return await _answer(caller, conversation_id, detach_lorebook(*caller, link_id))
 
 
-async def _answer(request: Request, caller: Caller, conversation_id: UUID, change: Awaitable[object]) -> Response:
+async def _answer(caller: Visitor, conversation_id: UUID, change: Awaitable[object]) -> Response:
     """The tab after a change, or with why there was none."""
     refused = await refusal_of(change)
     view = await lore_view(*caller, conversation_id, problem=refused.sentence if refused else "")
-    return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)
+    return panel_answer(caller.request, "lore", view, otherwise=view.panel.address, refused=refused)

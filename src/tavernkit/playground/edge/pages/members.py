@@ -6,14 +6,14 @@ from collections.abc import Awaitable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.web.forms import Version, refusal_of, understood, whole_number
-from tavernkit.playground.edge.web.requests import Caller, PageCaller
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.access.access import Access, member_for
 from tavernkit.playground.story.access.documents import MemberChange
 from tavernkit.playground.story.access.members import active_members
@@ -26,15 +26,14 @@ CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provide
 
 @router.get("")
 async def members(
-    request: Request, caller: PageCaller, conversation_id: UUID, search: Annotated[str, Query(max_length=200)] = ""
+    caller: PageCaller, conversation_id: UUID, search: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
     view = await members_view(*caller, conversation_id, search=search)
-    return panel_page(request, "members", view)
+    return panel_page(caller.request, "members", view)
 
 
 @router.post("")
 async def add(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     character_id: Annotated[UUID | None, Form()] = None,
@@ -44,16 +43,14 @@ async def add(
     """Somebody joins, or comes back."""
     _, access = await caller.read(panel_access, conversation_id)
     joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
-    return await _answer(request, caller, conversation_id, joining, search=search)
+    return await _answer(caller, conversation_id, joining, search=search)
 
 
 @router.post("/{member_id}")
-async def change(
-    request: Request, caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version
-) -> Response:
+async def change(caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version) -> Response:
     """Change what the form names; an empty field takes a choice back."""
     # Read by hand: FastAPI takes an empty field for one that is not there.
-    form = await request.form()
+    form = await caller.request.form()
     given = {name: value for name, value in form.items() if isinstance(value, str) and name in CHANGEABLE}
     changes: dict[str, Any] = {name: value or None for name, value in given.items()}
 
@@ -64,17 +61,16 @@ async def change(
         checked = understood(MemberChange, settings_version=0, **changes).model_dump(include=set(changes))
         await change_member(*caller, member_id, settings_version=settings_version, changes=checked)
 
-    return await _answer(request, caller, conversation_id, save())
+    return await _answer(caller, conversation_id, save())
 
 
 @router.post("/{member_id}/remove")
-async def remove(request: Request, caller: PageCaller, conversation_id: UUID, member_id: UUID) -> Response:
-    return await _answer(request, caller, conversation_id, remove_member(*caller, member_id))
+async def remove(caller: PageCaller, conversation_id: UUID, member_id: UUID) -> Response:
+    return await _answer(caller, conversation_id, remove_member(*caller, member_id))
 
 
 @router.post("/{member_id}/move")
 async def move(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     member_id: UUID,
@@ -87,7 +83,7 @@ async def move(
         ids = [row.id for row in await active_members(session, member.space_id)]
     moved = _moved(ids, member_id, -1 if direction == "up" else 1)
     moving = reorder_members(*caller, member.space_id, settings_version=settings_version, member_ids=moved)
-    return await _answer(request, caller, conversation_id, moving)
+    return await _answer(caller, conversation_id, moving)
 
 
 def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
@@ -99,9 +95,7 @@ def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
     return ids
 
 
-async def _answer(
-    request: Request, caller: Caller, conversation_id: UUID, action: Awaitable[object], *, search: str = ""
-) -> Response:
+async def _answer(caller: Visitor, conversation_id: UUID, action: Awaitable[object], *, search: str = "") -> Response:
     """Do it, and show the tab as it is then, with the sentence about what was refused."""
     refused = await refusal_of(action)
     problem = refused.sentence if refused else ""
@@ -113,5 +107,5 @@ async def _answer(
         # Who has just left sees no more of the space.
         return RedirectResponse("/", status_code=303)
     return panel_answer(
-        request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
+        caller.request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
     )

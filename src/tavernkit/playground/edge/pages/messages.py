@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Request, Response
+from fastapi import APIRouter, Form, Header, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -18,9 +18,9 @@ from tavernkit.playground.edge.views.chat import MessageView
 from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import (
     TOAST,
-    Caller,
     PageCaller,
     ToastView,
+    Visitor,
     answer,
     refuse_in,
     replaced,
@@ -61,59 +61,55 @@ async def edit(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") ->
 
 @router.post("")
 async def save(
-    request: Request,
-    caller: PageCaller,
-    message_id: UUID,
-    content: Annotated[str, Form()] = "",
-    revision: Revision = None,
+    caller: PageCaller, message_id: UUID, content: Annotated[str, Form()] = "", revision: Revision = None
 ) -> Response:
     try:
         saved = await edit_message(*caller, message_id, content=content, revision=revision)
     except Refused as refused:
-        return await _not_saved(request, caller, message_id, content, refused)
-    return await _changed(request, caller, saved, first=stream("remove", f"edit_{message_id}"))
+        return await _not_saved(caller, message_id, content, refused)
+    return await _changed(caller, saved, first=stream("remove", f"edit_{message_id}"))
 
 
 @router.post("/swipe")
 async def swipe(
-    request: Request, caller: PageCaller, message_id: UUID, to: Annotated[Literal["left", "right"], Form()] = "right"
+    caller: PageCaller, message_id: UUID, to: Annotated[Literal["left", "right"], Form()] = "right"
 ) -> Response:
-    return await _changed(request, caller, await select_swipe(*caller, message_id, to))
+    return await _changed(caller, await select_swipe(*caller, message_id, to))
 
 
 @router.post("/exclude")
-async def exclude(request: Request, caller: PageCaller, message_id: UUID) -> Response:
-    return await _changed(request, caller, await exclude_message(*caller, message_id))
+async def exclude(caller: PageCaller, message_id: UUID) -> Response:
+    return await _changed(caller, await exclude_message(*caller, message_id))
 
 
 @router.post("/include")
-async def include(request: Request, caller: PageCaller, message_id: UUID) -> Response:
-    return await _changed(request, caller, await include_message(*caller, message_id))
+async def include(caller: PageCaller, message_id: UUID) -> Response:
+    return await _changed(caller, await include_message(*caller, message_id))
 
 
 @router.post("/hide")
-async def hide(request: Request, caller: PageCaller, message_id: UUID) -> Response:
+async def hide(caller: PageCaller, message_id: UUID) -> Response:
     hidden = await hide_message(*caller, message_id)
     toast = toast_stream(ToastView(sentence="The message is deleted.", restore_id=str(message_id)))
     first = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast
     undo = f"/conversations/{hidden.conversation_id}?undo={message_id}"
-    return await run_answer(request, caller.runtime, hidden.conversation_id, first, otherwise=undo)
+    return await run_answer(caller, hidden.conversation_id, first, otherwise=undo)
 
 
 @router.post("/restore")
-async def restore(request: Request, caller: PageCaller, message_id: UUID) -> Response:
+async def restore(caller: PageCaller, message_id: UUID) -> Response:
     restored = await restore_message(*caller, message_id)
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, restored.conversation_id, caller.viewer)
         first = await restored_message_stream(session, message_id, permissions)
     first += toast_stream(ToastView(sentence="The message is back."))
     place = _place(restored.conversation_id, message_id)
-    return await run_answer(request, caller.runtime, restored.conversation_id, first, otherwise=place)
+    return await run_answer(caller, restored.conversation_id, first, otherwise=place)
 
 
 @router.post("/regenerate")
 async def regenerate_reply(
-    request: Request, caller: PageCaller, message_id: UUID, only_message: Annotated[bool, Form()] = False
+    caller: PageCaller, message_id: UUID, only_message: Annotated[bool, Form()] = False
 ) -> Response:
     """In its place if it is the last message, else in a branch, where the page then goes."""
     found = await shown_to(*caller, message_id)
@@ -121,15 +117,15 @@ async def regenerate_reply(
     run = await regenerate(*caller, conversation_id, message_id=message_id, only_message=only_message)
     if run.conversation_id != conversation_id:
         return RedirectResponse(f"/conversations/{run.conversation_id}", status_code=303)
-    return await run_answer(request, caller.runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/continue")
-async def go_on(request: Request, caller: PageCaller, message_id: UUID) -> Response:
+async def go_on(caller: PageCaller, message_id: UUID) -> Response:
     found = await shown_to(*caller, message_id)
     conversation_id = UUID(found[0].conversation_id)
     await continue_reply(*caller, conversation_id)
-    return await run_answer(request, caller.runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/branch")
@@ -142,31 +138,31 @@ async def branch(caller: PageCaller, message_id: UUID) -> Response:
 
 
 @router.post("/checkpoint")
-async def checkpoint(request: Request, caller: PageCaller, message_id: UUID) -> Response:
+async def checkpoint(caller: PageCaller, message_id: UUID) -> Response:
     """The story up to here, to come back to; the page stays where it is."""
     message, permissions = await shown_to(*caller, message_id)
     conversation_id = message.conversation_id
     kind: ForkKind = "checkpoint" if permissions.has_branches else "thread"
     made = await fork(*caller, UUID(conversation_id), message_id, kind=kind)
     toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
-    return answer(request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
+    return answer(caller.request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
 
 
-async def _changed(request: Request, caller: Caller, changed: Message, *, first: Markup = _NOTHING) -> Response:
+async def _changed(caller: Visitor, changed: Message, *, first: Markup = _NOTHING) -> Response:
     """The message as it is now, for who has just changed it."""
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, changed.conversation_id, caller.viewer)
         streams = first + await changed_message_stream(session, changed.id, permissions)
-    return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
+    return answer(caller.request, streams, otherwise=_place(changed.conversation_id, changed.id))
 
 
-async def _not_saved(request: Request, caller: Caller, message_id: UUID, typed: str, refused: Refused) -> Response:
+async def _not_saved(caller: Visitor, message_id: UUID, typed: str, refused: Refused) -> Response:
     """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
     try:
         message, _ = await shown_to(*caller, message_id, needs=Access.MODERATE)
     except Refused:
         raise refused from None
-    if not wants_streams(request):
+    if not wants_streams(caller.request):
         return _edit_page(message, alone=True, typed=typed, refused=refused)
     place, is_stale, problem = f"edit_{message_id}_note", refused.code == "stale", refused.sentence
     note = replaced(place, "_message_edit_note.html", message=message, problem=problem, is_stale=is_stale)

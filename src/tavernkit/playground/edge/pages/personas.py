@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 from pydantic import Field
@@ -24,7 +24,7 @@ from tavernkit.playground.edge.views.personas import (
 from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
@@ -63,16 +63,16 @@ async def create(caller: PageCaller, form: Annotated[PersonaForm, Form()]) -> Re
 
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, caller: PageCaller) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, _: str) -> ImportedItem:
         rows, known, report = await service.import_personas(*caller, data)
         passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
         count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
         return ImportedItem(name=count + passed_over, address="/personas", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
     library = render("personas/_library.html", view=await personas_view(*caller))
-    return imported_answer(request, outcomes, library, otherwise="/personas")
+    return imported_answer(caller.request, outcomes, library, otherwise="/personas")
 
 
 @router.get("/personas/{persona_id}")
@@ -81,9 +81,7 @@ async def show(caller: PageCaller, persona_id: UUID) -> Response:
 
 
 @router.post("/personas/{persona_id}")
-async def change(
-    request: Request, caller: PageCaller, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]
-) -> Response:
+async def change(caller: PageCaller, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]) -> Response:
     form = PersonaForm(**given.model_dump(exclude={"settings_version"}))
     try:
         patch = understood(PatchPersona, settings_version=given.settings_version, **form.fields())
@@ -91,7 +89,7 @@ async def change(
     except Refused as refused:
         return await _persona_page(caller, persona_id, form=form, refused=refused)
     streams = saved_streams("settings_version", row.settings_version, row.updated_at) + _picture(row)
-    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+    return answer(caller.request, streams, otherwise=f"/personas/{persona_id}")
 
 
 @router.post("/personas/{persona_id}/default")
@@ -102,21 +100,17 @@ async def choose_default(caller: PageCaller, persona_id: UUID, settings_version:
 
 
 @router.post("/personas/{persona_id}/picture", openapi_extra=file_body("file"))
-async def put_picture(
-    request: Request, caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress
-) -> Response:
+async def put_picture(caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress) -> Response:
     try:
-        data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+        data = await one_file(caller.request, max_bytes=MAX_PICTURE_BYTES)
     except Refused as refused:
         return await _persona_page(caller, persona_id, refused=refused)
-    return await _pictured(request, caller, persona_id, data, settings_version)
+    return await _pictured(caller, persona_id, data, settings_version)
 
 
 @router.post("/personas/{persona_id}/picture/remove")
-async def remove_picture(
-    request: Request, caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress
-) -> Response:
-    return await _pictured(request, caller, persona_id, None, settings_version)
+async def remove_picture(caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress) -> Response:
+    return await _pictured(caller, persona_id, None, settings_version)
 
 
 @router.post("/personas/{persona_id}/delete")
@@ -125,13 +119,13 @@ async def delete(caller: PageCaller, persona_id: UUID) -> Response:
     return RedirectResponse("/personas", status_code=303)
 
 
-async def _pictured(request: Request, caller: Caller, persona_id: UUID, data: bytes | None, version: int) -> Response:
+async def _pictured(caller: Visitor, persona_id: UUID, data: bytes | None, version: int) -> Response:
     try:
         row = await set_picture(*caller, persona_id, data, settings_version=version)
     except Refused as refused:
         return await _persona_page(caller, persona_id, refused=refused)
     streams = saved_streams("settings_version", row.settings_version) + _picture(row)
-    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+    return answer(caller.request, streams, otherwise=f"/personas/{persona_id}")
 
 
 async def _persona_page(

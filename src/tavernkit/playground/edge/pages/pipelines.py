@@ -17,7 +17,14 @@ from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced, streamed, wants_streams
+from tavernkit.playground.edge.web.requests import (
+    PageCaller,
+    Visitor,
+    answer,
+    replaced,
+    streamed,
+    wants_streams,
+)
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import copies, examples, service
@@ -102,32 +109,29 @@ async def create(caller: PageCaller, name: Text) -> Response:
 
 
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, caller: PageCaller) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await copies.import_profile(*caller, data, name=name)
         return ImportedItem(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
+    outcomes = await take_in(caller.request, import_one, max_bytes=copies.MAX_FILE_BYTES)
     library = render("pipelines/_library.html", view=await profiles_view(*caller))
-    return imported_answer(request, outcomes, library, otherwise="/pipelines")
+    return imported_answer(caller.request, outcomes, library, otherwise="/pipelines")
 
 
 @router.post("/pipelines/examples")
-async def switch_on_example(
-    request: Request, caller: PageCaller, example: Text, conversation: Context = ""
-) -> Response:
+async def switch_on_example(caller: PageCaller, example: Text, conversation: Context = "") -> Response:
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
     place = ProfilePlace(conversation_id=conversation or None)
     try:
         profile = await copies.switch_on_example(*caller, example, place)
     except Refused as refused:
-        return await _switched(request, caller, conversation, refused=refused, at=example)
-    return await _switched(request, caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
+        return await _switched(caller, conversation, refused=refused, at=example)
+    return await _switched(caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.post("/pipelines/examples/add")
 async def add_example(
-    request: Request,
     caller: PageCaller,
     example: Text,
     profile_id: Annotated[UUID, Form()],
@@ -142,8 +146,8 @@ async def add_example(
     except Refused as refused:
         if refused.code == "not_found":
             raise
-        return await _switched(request, caller, conversation, refused=refused, at=example)
-    return await _switched(request, caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
+        return await _switched(caller, conversation, refused=refused, at=example)
+    return await _switched(caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.get("/pipelines/{profile_id}")
@@ -152,9 +156,7 @@ async def show(caller: PageCaller, profile_id: UUID) -> Response:
 
 
 @router.post("/pipelines/{profile_id}")
-async def change(
-    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[SeenProfileForm, Form()]
-) -> Response:
+async def change(caller: PageCaller, profile_id: UUID, form: Annotated[SeenProfileForm, Form()]) -> Response:
     """Save what was typed, if nothing is wrong with it."""
     given = form.given()
     checked = await check_text(given["content"], caller.runtime.functions)
@@ -162,7 +164,7 @@ async def change(
     if checked.errors and view.may_change:
         many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
         wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
-        return _refused(request, view, wrong)
+        return _refused(caller.request, view, wrong)
     fields = {**given, "content": dict(checked.content or {})}
     try:
         patch = understood(PatchProfile, settings_version=form.settings_version, **fields)
@@ -170,23 +172,21 @@ async def change(
     except Refused as refused:
         now = refused.current if refused.code == "stale" else None
         conflict = conflict_view(now, given) if isinstance(now, dict) else None
-        return _refused(request, view, refused, conflict)
+        return _refused(caller.request, view, refused, conflict)
     shown = await profile_view(*caller, profile_id, given=given, checked=checked)
     streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
     streams += stream("update", "profile_title", render("pipelines/_title.html", profile=shown))
-    return answer(request, streams, otherwise=f"/pipelines/{profile_id}")
+    return answer(caller.request, streams, otherwise=f"/pipelines/{profile_id}")
 
 
 @router.post("/pipelines/{profile_id}/check")
-async def check(
-    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[ProfileForm, Form()]
-) -> Response:
+async def check(caller: PageCaller, profile_id: UUID, form: Annotated[ProfileForm, Form()]) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
     given = form.given()
     checked = await check_text(given["content"], caller.runtime.functions)
     view = await profile_view(*caller, profile_id, given=given, checked=checked)
-    if wants_streams(request):
-        return answer(request, _checked(view), otherwise=f"/pipelines/{profile_id}")
+    if wants_streams(caller.request):
+        return answer(caller.request, _checked(view), otherwise=f"/pipelines/{profile_id}")
     return _editor(view, is_unsaved=True)
 
 
@@ -197,31 +197,29 @@ async def duplicate(caller: PageCaller, profile_id: UUID) -> Response:
 
 
 @router.post("/pipelines/{profile_id}/delete")
-async def delete(request: Request, caller: PageCaller, profile_id: UUID) -> Response:
+async def delete(caller: PageCaller, profile_id: UUID) -> Response:
     view = await profile_view(*caller, profile_id)
     try:
         await service.delete_profile(*caller, profile_id)
     except Refused as refused:
-        return _refused(request, view, refused)
+        return _refused(caller.request, view, refused)
     return RedirectResponse("/pipelines", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/on")
-async def switch_on(request: Request, caller: PageCaller, profile_id: UUID, conversation: Context = "") -> Response:
+async def switch_on(caller: PageCaller, profile_id: UUID, conversation: Context = "") -> Response:
     profile = await profile_view(*caller, profile_id)
     new = Choose(profile_id=profile_id, conversation_id=conversation or None)
     try:
         await choose_profile(*caller, new)
     except Refused as refused:
-        return await _switched(request, caller, conversation, profile_id, refused=refused)
+        return await _switched(caller, conversation, profile_id, refused=refused)
     sentence = _switched_on_sentence(profile.title, conversation)
-    return await _switched(request, caller, conversation, profile_id, sentence=sentence)
+    return await _switched(caller, conversation, profile_id, sentence=sentence)
 
 
 @router.post("/pipelines/{profile_id}/off")
-async def switch_off(
-    request: Request, caller: PageCaller, profile_id: UUID, form: Annotated[SwitchOffForm, Form()]
-) -> Response:
+async def switch_off(caller: PageCaller, profile_id: UUID, form: Annotated[SwitchOffForm, Form()]) -> Response:
     """Follow the profile no longer at a place, if it is what is followed there."""
     profile = await profile_view(*caller, profile_id)
     try:
@@ -230,9 +228,9 @@ async def switch_off(
         if choice is not None and choice.profile_id == profile_id:
             await forget_choice(*caller, place)
     except Refused as refused:
-        return await _switched(request, caller, form.conversation, profile_id, refused=refused)
+        return await _switched(caller, form.conversation, profile_id, refused=refused)
     sentence = f"{profile.title} is switched off there."
-    return await _switched(request, caller, form.conversation, profile_id, sentence=sentence)
+    return await _switched(caller, form.conversation, profile_id, sentence=sentence)
 
 
 def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
@@ -240,8 +238,7 @@ def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
 
 
 async def _switched(
-    request: Request,
-    caller: Caller,
+    caller: Visitor,
     conversation: UUID | NoId,
     profile_id: UUID | None = None,
     *,
@@ -254,7 +251,7 @@ async def _switched(
     view = await profiles_view(
         *caller, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
     )
-    if not wants_streams(request):
+    if not wants_streams(caller.request):
         if refused is not None:
             return page("pipelines/index.html", refused, view=view, typed="")
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)

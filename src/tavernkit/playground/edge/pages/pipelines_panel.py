@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Response
 
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
@@ -22,13 +22,12 @@ router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
 
 
 @router.get("")
-async def pipelines(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    return panel_page(request, "pipelines", await pipelines_panel_view(*caller, conversation_id))
+async def pipelines(caller: PageCaller, conversation_id: UUID) -> Response:
+    return panel_page(caller.request, "pipelines", await pipelines_panel_view(*caller, conversation_id))
 
 
 @router.post("")
 async def choose(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     profile: Annotated[UUID | Literal["wider", "none"], Form()],
@@ -45,7 +44,7 @@ async def choose(
         problem, refused = await _sentence(caller.runtime, profile, error), error
     at = f"character_{character_id}" if place == "character" else place
     view = await pipelines_panel_view(*caller, conversation_id, problem=problem, at=at)
-    return panel_answer(request, "pipelines", view, otherwise=view.panel.address, refused=refused)
+    return panel_answer(caller.request, "pipelines", view, otherwise=view.panel.address, refused=refused)
 
 
 def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> ProfilePlace:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.base.database.models import Preset
@@ -16,7 +16,7 @@ from tavernkit.playground.edge.views.presets import preset_view, presets_view
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.presets import service
 from tavernkit.playground.story.presets.documents import OrderPrompts, PatchPreset, PatchPrompt
@@ -33,14 +33,14 @@ async def presets(caller: PageCaller, after: After = None) -> HTMLResponse:
 
 
 @router.post("/presets/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, caller: PageCaller) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await service.import_preset(*caller, data, name=name)
         return ImportedItem(name=row.name, address=f"/presets/{row.id}", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_FILE_BYTES)
     library = render("presets/_library.html", view=await presets_view(*caller))
-    return imported_answer(request, outcomes, library, otherwise="/presets")
+    return imported_answer(caller.request, outcomes, library, otherwise="/presets")
 
 
 @router.post("/presets/default")
@@ -81,7 +81,6 @@ async def delete(caller: PageCaller, preset_id: UUID) -> Response:
 
 @router.post("/presets/{preset_id}/prompts/enabled")
 async def switch_prompt(
-    request: Request,
     caller: PageCaller,
     preset_id: UUID,
     identifier: Identifier,
@@ -90,12 +89,11 @@ async def switch_prompt(
 ) -> Response:
     patch = PatchPrompt(settings_version=settings_version, enabled=enabled)
     change = service.change_prompt(*caller, preset_id, identifier, patch)
-    return await _changed(request, caller, preset_id, change)
+    return await _changed(caller, preset_id, change)
 
 
 @router.post("/presets/{preset_id}/prompts/move")
 async def move_prompt(
-    request: Request,
     caller: PageCaller,
     preset_id: UUID,
     identifier: Identifier,
@@ -116,12 +114,10 @@ async def move_prompt(
     other = min(max(place + (-1 if direction == "up" else 1), 0), len(order) - 1)
     order[place], order[other] = order[other], order[place]
     new = understood(OrderPrompts, settings_version=settings_version, order=order)
-    return await _changed(request, caller, preset_id, service.order_prompts(*caller, preset_id, new))
+    return await _changed(caller, preset_id, service.order_prompts(*caller, preset_id, new))
 
 
-async def _changed(
-    request: Request, caller: Caller, preset_id: UUID, change: Awaitable[tuple[Preset, ChatPreset]]
-) -> Response:
+async def _changed(caller: Visitor, preset_id: UUID, change: Awaitable[tuple[Preset, ChatPreset]]) -> Response:
     """The prompts as they are after the change, in the preset or in the copy that was made of it."""
     try:
         row, _ = await change
@@ -132,7 +128,7 @@ async def _changed(
     view = await preset_view(*caller, row.id)
     streams = replaced("prompts", "presets/_prompts.html", view=view)
     streams += saved_streams("settings_version", view.version)
-    return answer(request, streams, otherwise=f"/presets/{row.id}#prompts")
+    return answer(caller.request, streams, otherwise=f"/presets/{row.id}#prompts")
 
 
 async def _preset_page(

@@ -71,23 +71,23 @@ async def change_model(caller: PageCaller, provider_id: UUID, form: Typed) -> Re
 
 
 @router.post("/models/{provider_id}/test")
-async def try_model(request: Request, caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
+async def try_model(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask the model something tiny."""
     saved = await _save(caller, provider_id, form)
     if isinstance(saved, Response):
         return saved
     trial = await trying.try_connection(*caller, provider_id)
-    return _answered(request, saved, answer_of(saved, trial))
+    return _answered(caller.request, saved, answer_of(saved, trial))
 
 
 @router.post("/models/{provider_id}/list")
-async def list_models(request: Request, caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
+async def list_models(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask which models there are."""
     saved = await _save(caller, provider_id, form)
     if isinstance(saved, Response):
         return saved
     listed = await trying.list_models(*caller, provider_id)
-    return _answered(request, saved, models_answer(saved, listed), names=listed.models)
+    return _answered(caller.request, saved, models_answer(saved, listed), names=listed.models)
 
 
 @router.post("/models/{provider_id}/default")

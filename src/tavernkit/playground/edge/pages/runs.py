@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from markupsafe import Markup
 
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
 from tavernkit.playground.edge.presenting.messages import find_permissions
 from tavernkit.playground.edge.presenting.panel import panel_page
 from tavernkit.playground.edge.presenting.run_records import run_page_view, runs_view
 from tavernkit.playground.edge.web.forms import fresh_page
-from tavernkit.playground.edge.web.requests import PageCaller, answer
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop
 from tavernkit.playground.story.runs.queries import read_run
 
@@ -23,33 +22,33 @@ _NOTHING = Markup()
 
 
 async def run_answer(
-    request: Request, runtime: Runtime, conversation_id: UUID, first: Markup = _NOTHING, *, otherwise: str = ""
+    caller: Visitor, conversation_id: UUID, first: Markup = _NOTHING, *, otherwise: str = ""
 ) -> Response:
     """What goes on in a conversation after somebody has done something, behind what else has changed."""
-    async with runtime.database.read() as session:
-        streams = first + await run_stream(runtime, session, conversation_id)
-    return answer(request, streams, otherwise=otherwise or f"/conversations/{conversation_id}")
+    async with caller.runtime.database.read() as session:
+        streams = first + await run_stream(caller.runtime, session, conversation_id)
+    return answer(caller.request, streams, otherwise=otherwise or f"/conversations/{conversation_id}")
 
 
 @router.post("/runs/{run_id}/stop")
-async def stop(request: Request, caller: PageCaller, run_id: UUID) -> Response:
+async def stop(caller: PageCaller, run_id: UUID) -> Response:
     run = await request_stop(*caller, run_id)
-    return await run_answer(request, caller.runtime, run.conversation_id)
+    return await run_answer(caller, run.conversation_id)
 
 
 @router.post("/runs/{run_id}/keep")
-async def keep(request: Request, caller: PageCaller, run_id: UUID) -> Response:
+async def keep(caller: PageCaller, run_id: UUID) -> Response:
     message = await keep_text(*caller, run_id)
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, message.conversation_id, caller.viewer)
         first = await message_stream(session, message.id, permissions)
-    return await run_answer(request, caller.runtime, message.conversation_id, first)
+    return await run_answer(caller, message.conversation_id, first)
 
 
 @router.post("/runs/{run_id}/discard")
-async def discard(request: Request, caller: PageCaller, run_id: UUID) -> Response:
+async def discard(caller: PageCaller, run_id: UUID) -> Response:
     run = await discard_text(*caller, run_id)
-    return await run_answer(request, caller.runtime, run.conversation_id)
+    return await run_answer(caller, run.conversation_id)
 
 
 @router.get("/runs/{run_id}/text")
@@ -61,8 +60,8 @@ async def text(caller: PageCaller, run_id: UUID) -> dict[str, str]:
 
 
 @router.get("/conversations/{conversation_id}/panel/runs")
-async def runs(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
-    return panel_page(request, "runs", await runs_view(*caller, conversation_id))
+async def runs(caller: PageCaller, conversation_id: UUID) -> Response:
+    return panel_page(caller.request, "runs", await runs_view(*caller, conversation_id))
 
 
 @router.get("/runs/{run_id}")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, TypeAlias
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
@@ -36,20 +36,16 @@ Member = Annotated[UUID | None, Query()]
 
 
 @router.get("")
-async def settings(
-    request: Request, caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None
-) -> Response:
+async def settings(caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None) -> Response:
     view = await settings_view(*caller, conversation_id, layer=layer, member_id=member)
-    return panel_page(request, "settings", view)
+    return panel_page(caller.request, "settings", view)
 
 
 @router.post("")
-async def save(
-    request: Request, caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None
-) -> Response:
+async def save(caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None) -> Response:
     """Save the fields that say something else than what is there."""
     view = await settings_view(*caller, conversation_id, layer=layer, member_id=member)
-    async with request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+    async with caller.request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         shown = [path for path in form.getlist("shown") if isinstance(path, str)]
     try:
@@ -63,7 +59,7 @@ async def save(
             typed={path: fields.get(path, "") for path in shown},
             problem=refused.sentence,
         )
-        return panel_page(request, "settings", kept, refused.status)
+        return panel_page(caller.request, "settings", kept, refused.status)
     query = f"?layer={view.layer}" + (f"&member={view.member_id}" if view.member_id else "")
     return RedirectResponse(f"{view.panel.address}{query}", status_code=303)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Response
 from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -45,9 +45,9 @@ Number = Annotated[str, Form()]
 def _turning(action: Callable[[Runtime, Viewer, UUID], Awaitable[object]]) -> Callable[..., Awaitable[Response]]:
     """A route that does something with the turns of a conversation, and shows how it goes on."""
 
-    async def turn(request: Request, caller: PageCaller, conversation_id: UUID) -> Response:
+    async def turn(caller: PageCaller, conversation_id: UUID) -> Response:
         await action(*caller, conversation_id)
-        return await run_answer(request, caller.runtime, conversation_id)
+        return await run_answer(caller, conversation_id)
 
     return turn
 
@@ -62,18 +62,18 @@ router.post("/retry", name="retry_reply")(_turning(retry))
 
 @router.post("/generate")
 async def generate(
-    request: Request, caller: PageCaller, conversation_id: UUID, speaker_id: Annotated[UUID | None, Form()] = None
+    caller: PageCaller, conversation_id: UUID, speaker_id: Annotated[UUID | None, Form()] = None
 ) -> Response:
     """Let somebody speak, or whoever would speak next."""
     await force_talk(*caller, conversation_id, speaker_id=speaker_id)
-    return await run_answer(request, caller.runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/auto-mode")
-async def auto_mode(request: Request, caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
+async def auto_mode(caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
     await set_auto_mode(*caller, conversation_id, rounds=number)
-    return await run_answer(request, caller.runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.get("/round")
@@ -84,7 +84,6 @@ async def show_round(caller: PageCaller, conversation_id: UUID) -> Response:
 
 @router.post("/round")
 async def change_round(
-    request: Request,
     caller: PageCaller,
     conversation_id: UUID,
     round_id: Annotated[str, Form()] = "",
@@ -103,10 +102,10 @@ async def change_round(
         await choose_queue(*caller, conversation_id, round_id=seen, member_ids=chosen)
     except Refused as refused:
         view = await _round(caller, conversation_id, refused=refused, chosen=chosen)
-        if wants_streams(request):
+        if wants_streams(caller.request):
             return streamed(replaced("round_editor", "_round_editor.html", view=view), refused.status)
         return fresh_page("round.html", refused, view=view)
-    return await run_answer(request, caller.runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.get("/copilot")
@@ -119,30 +118,30 @@ async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
 
 
 @router.post("/copilot")
-async def copilot(request: Request, caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
+async def copilot(caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
     await set_copilot(*caller, conversation_id, steps=number)
     also = replaced("copilot", "_copilot.html", conversation_id=conversation_id, steps=number)
-    return await run_answer(request, caller.runtime, conversation_id, also)
+    return await run_answer(caller, conversation_id, also)
 
 
 @router.post("/candidates")
-async def suggest(request: Request, caller: PageCaller, conversation_id: UUID, count: Number = "1") -> Response:
+async def suggest(caller: PageCaller, conversation_id: UUID, count: Number = "1") -> Response:
     number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
     job = await ask_candidates(*caller, conversation_id, count=number)
     streams = _candidates(candidates_view(conversation_id, job))
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
+    return answer(caller.request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
 
 
 @router.get("/candidates/{job_id}")
-async def show_candidates(request: Request, caller: PageCaller, conversation_id: UUID, job_id: UUID) -> Response:
+async def show_candidates(caller: PageCaller, conversation_id: UUID, job_id: UUID) -> Response:
     """The suggestions; a page that waits for them is answered with nothing while there are more to come."""
     async with caller.runtime.database.read() as session:
         job = await find_job(session, job_id, caller.viewer)
     if job is None or not _is_of(job, conversation_id):
         raise missing()
     view = candidates_view(conversation_id, job)
-    if not wants_streams(request):
+    if not wants_streams(caller.request):
         return fresh_page("candidates.html", view=view)
     if not view.is_over:
         return Response(status_code=204)

@@ -62,15 +62,23 @@ class Caller(NamedTuple):
             return await query(session, self.viewer, *args, **options)
 
 
+class Visitor(Caller):
+    """Who asks for a page, with their request."""
+
+    request: Request
+
+
 @before_body
-async def _caller(request: Request) -> Caller:
+async def _visitor(request: Request) -> Visitor:
     try:
-        return Caller(_runtime(request), await viewer_of(request))
+        visitor = Visitor(_runtime(request), await viewer_of(request))
     except Refused as refused:
         raise SignedOutError(refused.status, refused.sentence) from None
+    visitor.request = request
+    return visitor
 
 
-PageCaller = Annotated[Caller, Depends(_caller)]
+PageCaller = Annotated[Visitor, Depends(_visitor)]
 """Who asks for a page; nobody is sent to sign in."""
 
 
