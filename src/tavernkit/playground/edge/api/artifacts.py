@@ -7,10 +7,7 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from tavernkit.artifacts import (
-    ArtifactView,
-    Visibility,
-)
+from tavernkit.artifacts import ArtifactView, Visibility
 from tavernkit.playground.base.paging import behind_number
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page

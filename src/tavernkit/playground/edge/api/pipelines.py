@@ -13,15 +13,7 @@ from tavernkit.playground.base.paging import behind_name, behind_time
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import json_download
 from tavernkit.playground.edge.api.jobs import JobOut
-from tavernkit.playground.edge.api.requests import (
-    After,
-    ApiCaller,
-    ConversationId,
-    Limit,
-    Page,
-    documented,
-    page,
-)
+from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines

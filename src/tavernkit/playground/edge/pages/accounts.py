@@ -23,7 +23,7 @@ from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSW
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.views.accounts import account_context
 from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
-from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.web.forms import Text, fresh_page
 from tavernkit.playground.edge.web.requests import AppRuntime, Caller, PageCaller
 
 router = APIRouter(include_in_schema=False)
@@ -48,7 +48,7 @@ async def sign_in_page(next: str = "/") -> HTMLResponse:
 
 @router.post("/sign-in")
 async def sign_in_here(
-    request: Request, runtime: AppRuntime, login: Short, password: Password, next: Annotated[str, Form()] = "/"
+    request: Request, runtime: AppRuntime, login: Short, password: Password, next: Text = "/"
 ) -> Response:
     visit, previous = visit_of(request), request.cookies.get(COOKIE)
     try:

@@ -19,7 +19,7 @@ from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
-from tavernkit.playground.edge.web.forms import Version, fresh_page, page, understood
+from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
 from tavernkit.playground.story.conversations.documents import ConversationChange
 from tavernkit.playground.story.conversations.listing import read_conversation
@@ -54,10 +54,7 @@ async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HT
 
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
-    caller: PageCaller,
-    conversation_id: UUID,
-    content: Annotated[str, Form()],
-    id: Annotated[UUID | None, Form()] = None,
+    caller: PageCaller, conversation_id: UUID, content: Text, id: Annotated[UUID | None, Form()] = None
 ) -> Response:
     sent = await send_message(*caller, conversation_id, message_id=id or caller.runtime.ids(), content=content)
     async with caller.runtime.database.read() as session:

@@ -34,7 +34,16 @@ from tavernkit.playground.edge.presenting.lorebooks import (
 )
 from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
-from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, refusal_of, saved_streams, understood
+from tavernkit.playground.edge.web.forms import (
+    Flag,
+    Text,
+    Version,
+    one_newline,
+    page,
+    refusal_of,
+    saved_streams,
+    understood,
+)
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced, wants_streams
@@ -162,9 +171,7 @@ async def change_entry(
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/enabled")
-async def switch_entry(
-    caller: PageCaller, lorebook_id: UUID, entry_id: UUID, enabled: Annotated[bool, Form()]
-) -> Response:
+async def switch_entry(caller: PageCaller, lorebook_id: UUID, entry_id: UUID, enabled: Flag) -> Response:
     _, book = await entry_service.toggle_entries(*caller, lorebook_id, enabled=enabled, ids=[entry_id])
     entry = await _entry(caller, lorebook_id, entry_id)
     streams = replaced(f"entry_{entry_id}", "lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
@@ -278,9 +285,7 @@ async def attach(
 
 
 @panel_router.post("/{link_id}")
-async def switch(
-    caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Annotated[bool, Form()]
-) -> Response:
+async def switch(caller: PageCaller, conversation_id: UUID, link_id: UUID, enabled: Flag) -> Response:
     change = change_link(*caller, link_id, PatchLink(enabled=enabled))
     return await _answer(caller, conversation_id, change)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
-from tavernkit.playground.edge.web.forms import Version, refusal_of, understood, whole_number
+from tavernkit.playground.edge.web.forms import Direction, Version, refusal_of, understood, whole_number
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.access.access import Access, member_for
 from tavernkit.playground.story.access.documents import MemberChange
@@ -71,11 +71,7 @@ async def remove(caller: PageCaller, conversation_id: UUID, member_id: UUID) -> 
 
 @router.post("/{member_id}/move")
 async def move(
-    caller: PageCaller,
-    conversation_id: UUID,
-    member_id: UUID,
-    settings_version: Version,
-    direction: Annotated[Literal["up", "down"], Form()],
+    caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version, direction: Direction
 ) -> Response:
     """Change places with whoever is before or behind; `settings_version` is the space's."""
     async with caller.runtime.database.read() as session:

@@ -15,7 +15,7 @@ from tavernkit.playground.edge.live.streaming import changed_message_stream, res
 from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
 from tavernkit.playground.edge.views.chat import MessageView
-from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page
 from tavernkit.playground.edge.web.requests import (
     TOAST,
     PageCaller,
@@ -60,9 +60,7 @@ async def edit(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") ->
 
 
 @router.post("")
-async def save(
-    caller: PageCaller, message_id: UUID, content: Annotated[str, Form()] = "", revision: Revision = None
-) -> Response:
+async def save(caller: PageCaller, message_id: UUID, content: Text = "", revision: Revision = None) -> Response:
     try:
         saved = await edit_message(*caller, message_id, content=content, revision=revision)
     except Refused as refused:
@@ -108,9 +106,7 @@ async def restore(caller: PageCaller, message_id: UUID) -> Response:
 
 
 @router.post("/regenerate")
-async def regenerate_reply(
-    caller: PageCaller, message_id: UUID, only_message: Annotated[bool, Form()] = False
-) -> Response:
+async def regenerate_reply(caller: PageCaller, message_id: UUID, only_message: Flag = False) -> Response:
     """In its place if it is the last message, else in a branch, where the page then goes."""
     found = await shown_to(*caller, message_id)
     conversation_id = UUID(found[0].conversation_id)

@@ -17,14 +17,7 @@ from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import (
-    PageCaller,
-    Visitor,
-    answer,
-    replaced,
-    streamed,
-    wants_streams,
-)
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, replaced, streamed, wants_streams
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import copies, examples, service

@@ -13,7 +13,16 @@ from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.presets import preset_view, presets_view
-from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
+from tavernkit.playground.edge.web.forms import (
+    Direction,
+    Flag,
+    Text,
+    Version,
+    one_newline,
+    page,
+    saved_streams,
+    understood,
+)
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
@@ -81,11 +90,7 @@ async def delete(caller: PageCaller, preset_id: UUID) -> Response:
 
 @router.post("/presets/{preset_id}/prompts/enabled")
 async def switch_prompt(
-    caller: PageCaller,
-    preset_id: UUID,
-    identifier: Identifier,
-    settings_version: Version,
-    enabled: Annotated[bool, Form()],
+    caller: PageCaller, preset_id: UUID, identifier: Identifier, settings_version: Version, enabled: Flag
 ) -> Response:
     patch = PatchPrompt(settings_version=settings_version, enabled=enabled)
     change = service.change_prompt(*caller, preset_id, identifier, patch)
@@ -94,11 +99,7 @@ async def switch_prompt(
 
 @router.post("/presets/{preset_id}/prompts/move")
 async def move_prompt(
-    caller: PageCaller,
-    preset_id: UUID,
-    identifier: Identifier,
-    settings_version: Version,
-    direction: Annotated[Literal["up", "down"], Form()],
+    caller: PageCaller, preset_id: UUID, identifier: Identifier, settings_version: Version, direction: Direction
 ) -> Response:
     """Change places with the prompt before or behind."""
     view = await preset_view(*caller, preset_id)

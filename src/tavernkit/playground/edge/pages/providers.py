@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -23,7 +22,7 @@ from tavernkit.playground.edge.presenting.provider_forms import (
     read_patch,
 )
 from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
-from tavernkit.playground.edge.web.forms import fresh_page, understood
+from tavernkit.playground.edge.web.forms import Flag, fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, streamed, wants_streams
 from tavernkit.playground.edge.web.streams import stream
@@ -96,7 +95,7 @@ async def make_default(caller: PageCaller, provider_id: UUID) -> Response:
 
 
 @router.post("/models/{provider_id}/switch")
-async def switch_model(caller: PageCaller, provider_id: UUID, disabled: Annotated[bool, Form()]) -> Response:
+async def switch_model(caller: PageCaller, provider_id: UUID, disabled: Flag) -> Response:
     """Let nobody use it, or let them again."""
     row = await caller.read(provider_to_manage, provider_id)
     patch = understood(PatchProvider, settings_version=row.settings_version, disabled=disabled)

@@ -19,7 +19,7 @@ from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.prompt_preview import preview_view
 from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_steps, round_view
 from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
-from tavernkit.playground.edge.web.forms import fresh_page, whole_number
+from tavernkit.playground.edge.web.forms import Text, fresh_page, whole_number
 from tavernkit.playground.edge.web.requests import (
     Caller,
     PageCaller,
@@ -39,7 +39,7 @@ from tavernkit.playground.story.runs.round_control import choose_queue, pause_ro
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
-Number = Annotated[str, Form()]
+Number = Text
 
 
 def _turning(action: Callable[[Runtime, Viewer, UUID], Awaitable[object]]) -> Callable[..., Awaitable[Response]]:
@@ -84,10 +84,7 @@ async def show_round(caller: PageCaller, conversation_id: UUID) -> Response:
 
 @router.post("/round")
 async def change_round(
-    caller: PageCaller,
-    conversation_id: UUID,
-    round_id: Annotated[str, Form()] = "",
-    member: Annotated[list[str] | None, Form()] = None,
+    caller: PageCaller, conversation_id: UUID, round_id: Text = "", member: Annotated[list[str] | None, Form()] = None
 ) -> Response:
     """Let these speak next; a place where nobody is chosen is none."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Form
 from fastapi.responses import HTMLResponse
@@ -20,6 +20,8 @@ from tavernkit.playground.edge.web.streams import stream
 M = TypeVar("M", bound=BaseModel)
 
 Text = Annotated[str, Form()]
+Flag = Annotated[bool, Form()]
+Direction = Annotated[Literal["up", "down"], Form()]
 Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 """The version that a form was filled in from."""
 
