@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.edge.models_api.history import (
+from tavernkit.playground.edge.models_api.queries import (
     CommonPart,
     Role,
     SentMessage,

@@ -10,11 +10,11 @@ from starlette.routing import BaseRoute
 
 from tavernkit.playground.edge.api.accounts import router as accounts_api
 from tavernkit.playground.edge.api.artifacts import router as artifacts_api
-from tavernkit.playground.edge.api.blobs import router as blobs_api
 from tavernkit.playground.edge.api.characters import router as characters_api
 from tavernkit.playground.edge.api.chatfiles import router as chatfiles_api
+from tavernkit.playground.edge.api.conversations import branches_router as branches_api
 from tavernkit.playground.edge.api.conversations import router as conversations_api
-from tavernkit.playground.edge.api.forks import router as branches_api
+from tavernkit.playground.edge.api.files import router as blobs_api
 from tavernkit.playground.edge.api.jobs import router as jobs_api
 from tavernkit.playground.edge.api.lorebooks import links_router as lorebook_links_api
 from tavernkit.playground.edge.api.lorebooks import router as lorebooks_api
@@ -23,9 +23,9 @@ from tavernkit.playground.edge.api.messages import router as messages_api
 from tavernkit.playground.edge.api.paths import global_router as global_variables_api
 from tavernkit.playground.edge.api.paths import router as state_api
 from tavernkit.playground.edge.api.personas import router as personas_api
-from tavernkit.playground.edge.api.pipeline_runs import router as pipeline_runs_api
 from tavernkit.playground.edge.api.pipelines import choices_router as pipeline_choices_api
 from tavernkit.playground.edge.api.pipelines import router as pipeline_profiles_api
+from tavernkit.playground.edge.api.pipelines import runs_router as pipeline_runs_api
 from tavernkit.playground.edge.api.presets import router as presets_api
 from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
@@ -38,12 +38,12 @@ from tavernkit.playground.edge.models_api.api import router as models
 from tavernkit.playground.edge.pages.accounts import router as accounts
 from tavernkit.playground.edge.pages.artifacts import router as artifacts
 from tavernkit.playground.edge.pages.characters import router as characters
-from tavernkit.playground.edge.pages.conversation_tree import router as tree
 from tavernkit.playground.edge.pages.conversations import router as conversations
+from tavernkit.playground.edge.pages.conversations import tree_router as tree
 from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.home import router as home
+from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
 from tavernkit.playground.edge.pages.lorebooks import router as lorebooks
-from tavernkit.playground.edge.pages.lorebooks_panel import router as lore_tab
 from tavernkit.playground.edge.pages.members import router as members_tab
 from tavernkit.playground.edge.pages.messages import router as messages
 from tavernkit.playground.edge.pages.personas import router as personas
@@ -51,7 +51,6 @@ from tavernkit.playground.edge.pages.pipelines import router as pipelines
 from tavernkit.playground.edge.pages.pipelines_panel import router as pipelines_tab
 from tavernkit.playground.edge.pages.presets import router as presets
 from tavernkit.playground.edge.pages.providers import router as providers
-from tavernkit.playground.edge.pages.run_records import router as records
 from tavernkit.playground.edge.pages.runs import router as runs
 from tavernkit.playground.edge.pages.settings import router as settings_tab
 from tavernkit.playground.edge.pages.spaces import router as spaces
@@ -61,34 +60,14 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
     *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
-    *(members_tab, settings_tab, lore_tab, pipelines_tab, records, tree, spaces),
+    *(members_tab, settings_tab, lore_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts),
 )
 NOUNS = (
-    *(
-        accounts_api,
-        spaces_api,
-        members_api,
-        conversations_api,
-        branches_api,
-        messages_api,
-        runs_api,
-        prompts_api,
-        state_api,
-        global_variables_api,
-        artifacts_api,
-    ),
-    *(
-        settings_api,
-        chatfiles_api,
-        characters_api,
-        blobs_api,
-        lorebooks_api,
-        lorebook_links_api,
-        presets_api,
-        personas_api,
-    ),
-    *(pipeline_profiles_api, pipeline_choices_api, pipeline_runs_api, providers_api, jobs_api),
+    *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
+    *(state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api, characters_api, blobs_api),
+    *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
+    *(pipeline_runs_api, providers_api, jobs_api),
 )
 """Of the JSON API."""
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.edge.api.files import attachment
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.characters import (
-    MAX_EDIT_BYTES,
-    CardChangeOut,
-    CharacterVersionLineOut,
-    CharacterVersionOut,
-    ImportOut,
-    RestoreIn,
-)
-from tavernkit.playground.edge.api.schemas.jobs import JobOut
-from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
+from tavernkit.playground.edge.api.files import BINARY, BINARY_OR_JSON, attachment, bytes_response
+from tavernkit.playground.edge.api.jobs import JobOut
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
+from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
+from tavernkit.playground.story.characters import queries, service
 from tavernkit.playground.story.characters.cards import changes_between
-from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
+from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, Version
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, ExportFormat, export_character
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
@@ -37,25 +31,51 @@ from tavernkit.playground.story.characters.importing import (
     import_file,
     start_import,
 )
-from tavernkit.playground.story.characters.queries import (
-    CharacterLine,
-    Scope,
-    Sort,
-    VersionLine,
-    assets_of,
-    characters_page,
-    find_avatar,
-    find_character,
-    find_version,
-    versions_of,
-)
-from tavernkit.playground.story.characters.service import (
-    delete_character,
-    duplicate_character,
-    edit_character,
-    restore_version,
-    set_avatar,
-)
+from tavernkit.playground.story.characters.queries import CharacterLine, Scope, Sort, VersionLine
+
+MAX_EDIT_BYTES = 16 * 1024 * 1024
+"""A card as text, with its lorebook."""
+
+
+class CardChangeOut(Document):
+    """A field that differs; long texts are cut."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+class ImportOut(Document):
+    """What became of a file."""
+
+    outcome: Literal["imported", "same", "updated", "skipped"]
+    sentence: str
+    character: CharacterOut
+    changes: list[CardChangeOut] = Field(description="What an update changed.")
+    notes: list[str] = Field(description="What could not be taken as it was.")
+
+
+class CharacterVersionLineOut(Document):
+    """An earlier card."""
+
+    number: int
+    replaced_by: str = Field(description="What came after it: edited, imported, restored or picture.")
+    created_at: datetime
+
+    @classmethod
+    def of(cls, line: VersionLine) -> Self:
+        return cls.of_row(line, replaced_by=line.reason)
+
+
+class CharacterVersionOut(CharacterVersionLineOut):
+    card: dict[str, Any] = Field(description="The whole card, as Character Card V3.")
+    changes: list[CardChangeOut] = Field(description="What is different in the newest card.")
+
+
+class RestoreIn(StrictModel):
+    version: Version
+    number: int = Field(ge=1, le=2**31 - 1, description="The version to go back to.")
+
 
 CHECKED = "private, no-cache"
 
@@ -72,8 +92,7 @@ SameNameQuery = Annotated[
 
 @router.get("", summary="A page of characters")
 async def list_characters(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     scope: Annotated[Scope, Query(description="One's own, or those that are everybody's.")] = "own",
     sort: Annotated[Sort, Query(description="By name; or what was changed, or made, last first.")] = "name",
     search: Annotated[str, Query(max_length=200, description="Words of the name, nickname, creator or tags.")] = "",
@@ -82,23 +101,17 @@ async def list_characters(
     after: After = None,
 ) -> Page[CharacterLineOut]:
     place = behind_name(after) if sort == "name" else behind_time(after)
-    async with runtime.database.read() as session:
-        lines = await characters_page(
-            session, viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
+    async with caller.runtime.database.read() as session:
+        lines = await queries.characters_page(
+            session, caller.viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
         )
-    return page(lines, limit, CharacterLineOut.of, lambda line: (_key(line, sort), str(line.id)))
+    return page(lines, limit, CharacterLineOut.of_row, lambda line: (_key(line, sort), str(line.id)))
 
 
-@router.post(
-    "",
-    summary="Import a card file of any format",
-    responses=documented(409, 413),
-    openapi_extra=file_body("file"),
-)
+@router.post("", summary="Import a card file of any format", responses=documented(409, 413), openapi_extra=ONE_FILE)
 async def upload_character(
     request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     character_id: Annotated[
         UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
     ] = None,
@@ -106,14 +119,9 @@ async def upload_character(
     same_name: SameNameQuery = "new",
 ) -> ImportOut:
     file = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    imported = await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
-    return ImportOut(
-        outcome=imported.outcome,
-        sentence=imported.sentence,
-        character=await _shown(runtime, imported.character),
-        changes=[CardChangeOut.of(change) for change in imported.changes],
-        notes=list(imported.notes),
-    )
+    imported = await import_file(*caller, file, character_id=character_id, as_new=as_new, same_name=same_name)
+    changes = [CardChangeOut.of_row(change) for change in imported.changes]
+    return ImportOut.of_row(imported, character=await _shown(caller.runtime, imported.character), changes=changes)
 
 
 @router.post(
@@ -123,91 +131,79 @@ async def upload_character(
     responses=documented(413),
     openapi_extra=file_body("files", many=True),
 )
-async def upload_characters(
-    request: Request, runtime: AppRuntime, viewer: ApiViewer, same_name: SameNameQuery = "new"
-) -> JobOut:
-    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
-    async with sent as files:
-        return JobOut.of(await start_import(runtime, viewer, files, same_name=same_name))
+async def upload_characters(request: Request, caller: ApiCaller, same_name: SameNameQuery = "new") -> JobOut:
+    sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as form:
+        return JobOut.of(await start_import(*caller, form.files, same_name=same_name))
 
 
 @router.get("/{character_id}", summary="A character with its card")
-async def get_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
-        return CharacterOut.with_card(row, await assets_of(session, row.id))
+async def get_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
+    async with caller.runtime.database.read() as session:
+        row = await queries.find_character(session, character_id, caller.viewer)
+        return CharacterOut.with_card(row, await queries.assets_of(session, row.id))
 
 
 @router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
 @takes(MAX_EDIT_BYTES)
-async def patch_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, edit: CardEdit) -> CharacterOut:
-    edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
-    return await _shown(runtime, edited)
+async def patch_character(caller: ApiCaller, character_id: UUID, edit: CardEdit) -> CharacterOut:
+    edited = await service.edit_character(*caller, character_id, version=edit.version, fields=edit.fields())
+    return await _shown(caller.runtime, edited)
 
 
 @router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
-async def remove_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> None:
-    await delete_character(runtime, viewer, character_id)
+async def remove_character(caller: ApiCaller, character_id: UUID) -> None:
+    await service.delete_character(*caller, character_id)
 
 
 @router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
-async def copy_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
-    return await _shown(runtime, await duplicate_character(runtime, viewer, character_id))
+async def copy_character(caller: ApiCaller, character_id: UUID) -> CharacterOut:
+    return await _shown(caller.runtime, await service.duplicate_character(*caller, character_id))
 
 
 @router.get("/{character_id}/versions", summary="Earlier cards, newest first")
 async def list_versions(
-    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, limit: Limit = 50, after: After = None
+    caller: ApiCaller, character_id: UUID, limit: Limit = 50, after: After = None
 ) -> Page[CharacterVersionLineOut]:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
-        lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
-    return page(lines, limit, _version_line, lambda line: (line.number,))
+    async with caller.runtime.database.read() as session:
+        row = await queries.find_character(session, character_id, caller.viewer)
+        lines = await queries.versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
+    return page(lines, limit, CharacterVersionLineOut.of, lambda line: (line.number,))
 
 
 @router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
 async def get_version(
-    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
+    caller: ApiCaller, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> CharacterVersionOut:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
-        version = existing(await find_version(session, row.id, number), "version")
-    return CharacterVersionOut(
-        number=version.number,
-        replaced_by=version.reason,
-        created_at=version.created_at,
-        card=presentable(version.data),
-        changes=[CardChangeOut.of(change) for change in changes_between(version.data, row.data)],
+    async with caller.runtime.database.read() as session:
+        row = await queries.find_character(session, character_id, caller.viewer)
+        version = existing(await queries.find_version(session, row.id, number), "version")
+    changes = [CardChangeOut.of_row(change) for change in changes_between(version.data, row.data)]
+    return CharacterVersionOut.of_row(
+        version, replaced_by=version.reason, card=presentable(version.data), changes=changes
     )
 
 
 @router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
-async def restore(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
-    restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
-    return await _shown(runtime, restored)
+async def restore(caller: ApiCaller, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
+    restored = await service.restore_version(*caller, character_id, version=wanted.version, number=wanted.number)
+    return await _shown(caller.runtime, restored)
 
 
 @router.get(
-    "/{character_id}/export",
-    summary="The character as a card file",
-    response_class=Response,
-    responses=BINARY_OR_JSON,
+    "/{character_id}/export", summary="The character as a card file", response_class=Response, responses=BINARY_OR_JSON
 )
-async def export(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, format: ExportFormat = "png") -> Response:
-    file = await export_character(runtime, viewer, character_id, format)
+async def export(caller: ApiCaller, character_id: UUID, format: ExportFormat = "png") -> Response:
+    file = await export_character(*caller, character_id, format)
     return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
 
 
 @router.get("/{character_id}/avatar", summary="The character's picture", response_class=Response, responses=BINARY)
 async def get_avatar(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
-    character_id: UUID,
-    size: Literal["full", "thumbnail"] = "full",
+    request: Request, caller: ApiCaller, character_id: UUID, size: Literal["full", "thumbnail"] = "full"
 ) -> Response:
-    async with runtime.database.read() as session:
-        blob = await find_avatar(session, character_id, viewer, size)
+    async with caller.runtime.database.read() as session:
+        blob = await queries.find_avatar(session, character_id, caller.viewer, size)
     return bytes_response(request, blob, cache=CHECKED)
 
 
@@ -215,35 +211,26 @@ async def get_avatar(
     "/{character_id}/avatar",
     summary="Give a character another picture",
     responses=documented(409, 413),
-    openapi_extra=file_body("file"),
+    openapi_extra=ONE_FILE,
 )
 async def put_avatar(
     request: Request,
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     character_id: UUID,
     version: Annotated[
         int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
     ] = None,
 ) -> CharacterOut:
     picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    return await _shown(runtime, await set_avatar(runtime, viewer, character_id, picture, version=version))
+    return await _shown(caller.runtime, await service.set_avatar(*caller, character_id, picture, version=version))
 
 
 async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
     async with runtime.database.read() as session:
-        return CharacterOut.with_card(row, await assets_of(session, row.id))
+        return CharacterOut.with_card(row, await queries.assets_of(session, row.id))
 
 
 def _key(line: CharacterLine, sort: Sort) -> str:
-    match sort:
-        case "name":
-            return line.name_key
-        case "recent":
-            return line.updated_at.isoformat()
-        case "created":
-            return line.created_at.isoformat()
-
-
-def _version_line(line: VersionLine) -> CharacterVersionLineOut:
-    return CharacterVersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)
+    if sort == "name":
+        return line.name_key
+    return (line.updated_at if sort == "recent" else line.created_at).isoformat()

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.database.models import Conversation, Job
+from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.edge.api.files import attachment, upload
-from tavernkit.playground.edge.api.requests import ApiViewer, documented
-from tavernkit.playground.edge.api.schemas.jobs import JobOut
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.api.jobs import JobOut
+from tavernkit.playground.edge.api.requests import ApiCaller, documented
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.chatfiles.exporting import Format, export_chat, written_chat
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 
 
-class ImportedConversation(BaseModel):
+class ImportedConversation(Document):
     """A conversation that an import has made."""
 
     id: UUID
@@ -30,16 +30,6 @@ class ImportedConversation(BaseModel):
     title: str
     messages_count: int
     created_at: datetime
-
-    @classmethod
-    def of(cls, row: Conversation) -> Self:
-        return cls(
-            id=row.id,
-            space_id=row.space_id,
-            title=row.title,
-            messages_count=row.messages_count,
-            created_at=row.created_at,
-        )
 
 
 class ChatsImported(BaseModel):
@@ -53,16 +43,15 @@ router = APIRouter(tags=["conversations"])
 
 @router.get("/conversations/{conversation_id}/export", response_class=StreamingResponse, responses=documented())
 async def export_conversation(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     conversation_id: UUID,
     format: Annotated[Format, Query(description="SillyTavern's file, or text for people.")] = "jsonl",
 ) -> StreamingResponse:
     """A conversation as a file, without what was deleted."""
-    export = await export_chat(running, asked, conversation_id)
+    export = await export_chat(*caller, conversation_id)
 
     async def pieces() -> AsyncIterator[bytes]:
-        async for piece in written_chat(running, export, format):
+        async for piece in written_chat(caller.runtime, export, format):
             yield piece.encode("utf-8", "replace")
 
     return StreamingResponse(
@@ -77,20 +66,18 @@ async def export_conversation(
     status_code=201,
     response_model=ChatsImported,
     responses={202: {"model": JobOut, "description": "The file is long: a job imports it."}, **documented(413)},
-    openapi_extra=file_body("file"),
+    openapi_extra=ONE_FILE,
 )
-async def import_conversations(
-    running: AppRuntime, asked: ApiViewer, space_id: UUID, request: Request
-) -> ChatsImported | JSONResponse:
+async def import_conversations(caller: ApiCaller, space_id: UUID, request: Request) -> ChatsImported | JSONResponse:
     """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports; in the
     background if the file is long."""
     data, title = await upload(request, max_bytes=MAX_FILE_BYTES)
-    outcome = await import_chats(running, asked, space_id, data, title=title)
+    outcome = await import_chats(*caller, space_id, data, title=title)
     if isinstance(outcome, Job):
         return JSONResponse(JobOut.of(outcome).model_dump(mode="json"), 202)
     conversations, report = outcome
     return ChatsImported(
-        conversations=[ImportedConversation.of(row) for row in conversations],
+        conversations=[ImportedConversation.of_row(row) for row in conversations],
         format=report.format,
         notes=notes_of(report),
     )

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import files_of_job, find_job, jobs_of
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.paging import behind_number, behind_time
 from tavernkit.playground.base.refused import existing
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.jobs import JobFileOut, JobOut
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.base.schemas import Document
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+
+
+class JobError(BaseModel):
+    code: str = Field(description="For programs.")
+    message: str = Field(description="For people: what went wrong.")
+
+
+class JobOut(Document):
+    """Work in the background, and how far it has come."""
+
+    id: UUID
+    kind: str
+    status: Literal["queued", "running", "succeeded", "failed", "canceled"]
+    done: int = Field(description="How many steps are through.")
+    total: int = Field(description="How many steps there are; 0 while that is not known.")
+    is_stopping: bool = Field(description="It has been asked to stop and has not done so yet.")
+    result: dict[str, Any] = Field(description="What came of it, when it is over; differs by kind.")
+    error: JobError | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, job: Job) -> JobOut:
+        return cls.of_row(job, is_stopping=job.status == "running" and job.cancel_requested_at is not None)
+
+
+class JobFileOut(Document):
+    """One of the files that came with a job."""
+
+    position: int
+    name: str
+    outcome: dict[str, Any] | None = Field(description="What became of it; null while it waits.")
+
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=documented())
 
 
 @router.get("", summary="One's own jobs, newest first")
-async def list_jobs(runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None) -> Page[JobOut]:
-    async with runtime.database.read() as session:
-        jobs = await jobs_of(session, viewer, after=behind_time(after), limit=limit + 1)
+async def list_jobs(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[JobOut]:
+    jobs = await caller.read(jobs_of, after=behind_time(after), limit=limit + 1)
     return page(jobs, limit, JobOut.of, lambda job: (job.created_at.isoformat(), str(job.id)))
 
 
 @router.get("/{job_id}", summary="How far a job has come")
-async def get_job(runtime: AppRuntime, viewer: ApiViewer, job_id: UUID) -> JobOut:
-    async with runtime.database.read() as session:
-        return JobOut.of(existing(await find_job(session, job_id, viewer), "job"))
+async def get_job(caller: ApiCaller, job_id: UUID) -> JobOut:
+    async with caller.runtime.database.read() as session:
+        return JobOut.of(existing(await find_job(session, job_id, caller.viewer), "job"))
 
 
 @router.get("/{job_id}/files", summary="What became of each file that came with a job")
-async def list_job_files(
-    runtime: AppRuntime, viewer: ApiViewer, job_id: UUID, limit: Limit = 100, after: After = None
-) -> Page[JobFileOut]:
-    async with runtime.database.read() as session:
-        job = existing(await find_job(session, job_id, viewer), "job")
+async def list_job_files(caller: ApiCaller, job_id: UUID, limit: Limit = 100, after: After = None) -> Page[JobFileOut]:
+    async with caller.runtime.database.read() as session:
+        job = existing(await find_job(session, job_id, caller.viewer), "job")
         files = await files_of_job(session, job.id, after=behind_number(after), limit=limit + 1)
-    return page(files, limit, JobFileOut.of, lambda file: (file.position,))
+    return page(files, limit, JobFileOut.of_row, lambda file: (file.position,))
 
 
 @router.post("/{job_id}/cancel", summary="Stop a job; what it has done is kept")
-async def cancel(runtime: AppRuntime, viewer: ApiViewer, job_id: UUID) -> JobOut:
-    return JobOut.of(await request_cancel(runtime, viewer, job_id))
+async def cancel(caller: ApiCaller, job_id: UUID) -> JobOut:
+    return JobOut.of(await request_cancel(*caller, job_id))

@@ -11,11 +11,10 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import LorebookLink
 from tavernkit.playground.base.paging import behind_name, behind_number
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import json_download, upload
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks import links as link_service
 from tavernkit.playground.story.lorebooks import queries, service
 from tavernkit.playground.story.lorebooks.documents import (
@@ -64,7 +63,7 @@ class Toggled(BaseModel):
     lorebook: LorebookOut
 
 
-class LinkOut(BaseModel):
+class LinkOut(Document):
     """A book in use."""
 
     id: UUID
@@ -79,17 +78,7 @@ class LinkOut(BaseModel):
 
     @classmethod
     def of(cls, link: LorebookLink, lorebook_name: str) -> Self:
-        return cls(
-            id=link.id,
-            lorebook_id=link.lorebook_id,
-            lorebook_name=lorebook_name,
-            space_id=link.space_id,
-            conversation_id=link.conversation_id,
-            character_id=link.character_id,
-            persona_id=link.persona_id,
-            enabled=link.enabled,
-            position=link.position,
-        )
+        return cls.of_row(link, lorebook_name=lorebook_name)
 
 
 router = APIRouter(prefix="/lorebooks", tags=["lorebooks"])
@@ -97,83 +86,73 @@ links_router = APIRouter(prefix="/lorebook_links", tags=["lorebooks"])
 
 
 @router.get("", responses=documented())
-async def list_lorebooks(
-    running: AppRuntime, asked: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[LorebookOut]:
+async def list_lorebooks(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[LorebookOut]:
     """Your books, by name."""
-    async with running.database.read() as session:
-        rows = await queries.lorebooks_page(session, asked, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.lorebooks_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, LorebookOut.of, lambda row: (row.name, str(row.id)))
 
 
 @router.post("", status_code=201, responses=documented())
-async def create_lorebook(running: AppRuntime, asked: ApiViewer, new: NewLorebook) -> LorebookOut:
+async def create_lorebook(caller: ApiCaller, new: NewLorebook) -> LorebookOut:
     """Make an empty book."""
-    return LorebookOut.of(await service.create_lorebook(running, asked, new))
+    return LorebookOut.of(await service.create_lorebook(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_lorebook(running: AppRuntime, asked: ApiViewer, request: Request) -> LorebookImported:
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
+async def import_lorebook(caller: ApiCaller, request: Request) -> LorebookImported:
     """Make a book of a file: a world of SillyTavern, a `character_book`, a card, or a lorebook of NovelAI, Agnai or
     RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
-    row, report = await service.import_lorebook(running, asked, data, name=name)
+    row, report = await service.import_lorebook(*caller, data, name=name)
     return LorebookImported(lorebook=LorebookOut.of(row), format=report.format, notes=notes_of(report))
 
 
 @router.get("/{lorebook_id}", responses=documented())
-async def show_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> LorebookOut:
+async def show_lorebook(caller: ApiCaller, lorebook_id: UUID) -> LorebookOut:
     """A book without its entries."""
-    async with running.database.read() as session:
-        return LorebookOut.of(await queries.lorebook_of(session, asked, lorebook_id))
+    return LorebookOut.of(await caller.read(queries.lorebook_of, lorebook_id))
 
 
 @router.patch("/{lorebook_id}", responses=documented(409))
-async def update_lorebook(
-    running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, patch: PatchLorebook
-) -> LorebookOut:
+async def update_lorebook(caller: ApiCaller, lorebook_id: UUID, patch: PatchLorebook) -> LorebookOut:
     """Change what a book says about itself."""
-    return LorebookOut.of(await service.update_lorebook(running, asked, lorebook_id, patch))
+    return LorebookOut.of(await service.update_lorebook(*caller, lorebook_id, patch))
 
 
 @router.delete("/{lorebook_id}", status_code=204, responses=documented())
-async def delete_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> None:
+async def delete_lorebook(caller: ApiCaller, lorebook_id: UUID) -> None:
     """Delete a book with its entries, and take it out of wherever it is used."""
-    await service.delete_lorebook(running, asked, lorebook_id)
+    await service.delete_lorebook(*caller, lorebook_id)
 
 
 @router.post("/{lorebook_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> LorebookOut:
+async def duplicate_lorebook(caller: ApiCaller, lorebook_id: UUID) -> LorebookOut:
     """Copy a book with its entries."""
-    return LorebookOut.of(await service.duplicate_lorebook(running, asked, lorebook_id))
+    return LorebookOut.of(await service.duplicate_lorebook(*caller, lorebook_id))
 
 
 @router.get("/{lorebook_id}/export", response_class=Response, responses=documented())
 async def export_lorebook(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     lorebook_id: UUID,
     format: Annotated[Literal["world_info", "character_book"], Query(description="Which kind of file.")] = "world_info",
 ) -> Response:
     """The book as a file."""
-    name, document = await service.export_lorebook(
-        running, asked, lorebook_id, character_book=format == "character_book"
-    )
+    name, document = await service.export_lorebook(*caller, lorebook_id, character_book=format == "character_book")
     return json_download(name, document)
 
 
 @router.get("/{lorebook_id}/entries", responses=documented())
 async def list_entries(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     lorebook_id: UUID,
     limit: Limit = 50,
     after: After = None,
     search: Annotated[str, Query(max_length=200, description="Only entries with this in their comment.")] = "",
 ) -> Page[EntryOut]:
     """The entries in their order."""
-    async with running.database.read() as session:
-        book = await queries.lorebook_of(session, asked, lorebook_id)
+    async with caller.runtime.database.read() as session:
+        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
         rows = await queries.entries_page(
             session, book.id, behind=behind_number(after), limit=limit + 1, search=search.replace("\x00", "")
         )
@@ -181,58 +160,53 @@ async def list_entries(
 
 
 @router.post("/{lorebook_id}/entries", status_code=201, responses=documented(409))
-async def add_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, new: NewEntry) -> EntryOut:
+async def add_entry(caller: ApiCaller, lorebook_id: UUID, new: NewEntry) -> EntryOut:
     """Add an entry at the end."""
-    return EntryOut.of(await service.add_entry(running, asked, lorebook_id, new.data))
+    return EntryOut.of(await service.add_entry(*caller, lorebook_id, new.data))
 
 
 @router.put("/{lorebook_id}/entries/order", responses=documented())
-async def reorder_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, order: EntryOrder) -> LorebookOut:
+async def reorder_entries(caller: ApiCaller, lorebook_id: UUID, order: EntryOrder) -> LorebookOut:
     """Put some entries, or all, into another order."""
-    return LorebookOut.of(await service.reorder_entries(running, asked, lorebook_id, order.ids))
+    return LorebookOut.of(await service.reorder_entries(*caller, lorebook_id, order.ids))
 
 
 @router.post("/{lorebook_id}/entries/toggle", responses=documented())
-async def toggle_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
+async def toggle_entries(caller: ApiCaller, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
     """Switch all entries, or some, on or off."""
-    changed, book = await service.toggle_entries(running, asked, lorebook_id, enabled=toggle.enabled, ids=toggle.ids)
+    changed, book = await service.toggle_entries(*caller, lorebook_id, **dict(toggle))
     return Toggled(changed=changed, lorebook=LorebookOut.of(book))
 
 
 @router.get("/{lorebook_id}/entries/{entry_id}", responses=documented())
-async def show_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
+async def show_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """One entry."""
-    async with running.database.read() as session:
-        book = await queries.lorebook_of(session, asked, lorebook_id)
+    async with caller.runtime.database.read() as session:
+        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
         return EntryOut.of(await queries.entry_of(session, book, entry_id))
 
 
 @router.patch("/{lorebook_id}/entries/{entry_id}", responses=documented(409))
-async def update_entry(
-    running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID, patch: PatchEntry
-) -> EntryOut:
+async def update_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID, patch: PatchEntry) -> EntryOut:
     """Change some fields of an entry."""
-    return EntryOut.of(
-        await service.update_entry(running, asked, lorebook_id, entry_id, revision=patch.revision, data=patch.data)
-    )
+    return EntryOut.of(await service.update_entry(*caller, lorebook_id, entry_id, **dict(patch)))
 
 
 @router.delete("/{lorebook_id}/entries/{entry_id}", status_code=204, responses=documented(409))
 async def delete_entry(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     lorebook_id: UUID,
     entry_id: UUID,
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only if it is still this one.")] = None,
 ) -> None:
     """Take an entry out of its book."""
-    await service.delete_entry(running, asked, lorebook_id, entry_id, revision=revision)
+    await service.delete_entry(*caller, lorebook_id, entry_id, revision=revision)
 
 
 @router.post("/{lorebook_id}/entries/{entry_id}/duplicate", status_code=201, responses=documented(409))
-async def duplicate_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
+async def duplicate_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """Copy an entry to the end of its book."""
-    return EntryOut.of(await service.duplicate_entry(running, asked, lorebook_id, entry_id))
+    return EntryOut.of(await service.duplicate_entry(*caller, lorebook_id, entry_id))
 
 
 def _place(
@@ -252,26 +226,24 @@ def _place(
 
 
 @links_router.get("", responses=documented())
-async def list_links(
-    running: AppRuntime, asked: ApiViewer, place: Annotated[LinkPlace, Depends(_place)]
-) -> list[LinkOut]:
+async def list_links(caller: ApiCaller, place: Annotated[LinkPlace, Depends(_place)]) -> list[LinkOut]:
     """The books in use in a space or a conversation, with a character or a persona."""
-    return [LinkOut.of(link, name) for link, name in await link_service.lorebooks_at(running, asked, place)]
+    return [LinkOut.of(link, name) for link, name in await link_service.lorebooks_at(*caller, place)]
 
 
 @links_router.post("", status_code=201, responses=documented())
-async def attach_lorebook(running: AppRuntime, asked: ApiViewer, new: NewLink) -> LinkOut:
+async def attach_lorebook(caller: ApiCaller, new: NewLink) -> LinkOut:
     """Use a book in a space or a conversation, with a character or a persona."""
-    return LinkOut.of(*await link_service.attach_lorebook(running, asked, new))
+    return LinkOut.of(*await link_service.attach_lorebook(*caller, new))
 
 
 @links_router.patch("/{link_id}", responses=documented())
-async def change_link(running: AppRuntime, asked: ApiViewer, link_id: UUID, patch: PatchLink) -> LinkOut:
+async def change_link(caller: ApiCaller, link_id: UUID, patch: PatchLink) -> LinkOut:
     """Switch a book on or off where it is used, or move it among the books there."""
-    return LinkOut.of(*await link_service.change_link(running, asked, link_id, patch))
+    return LinkOut.of(*await link_service.change_link(*caller, link_id, patch))
 
 
 @links_router.delete("/{link_id}", status_code=204, responses=documented())
-async def detach_lorebook(running: AppRuntime, asked: ApiViewer, link_id: UUID) -> None:
+async def detach_lorebook(caller: ApiCaller, link_id: UUID) -> None:
     """Use a book no more where it is used."""
-    await link_service.detach_lorebook(running, asked, link_id)
+    await link_service.detach_lorebook(*caller, link_id)

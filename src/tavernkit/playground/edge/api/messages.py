@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import MessageSwipe
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, Limit, documented
 from tavernkit.playground.story.messages.service import (
     add_swipe,
     delete_swipe,
@@ -49,7 +48,7 @@ class MessagePage(BaseModel):
     )
 
 
-class SwipeOut(BaseModel):
+class SwipeOut(Document):
     """One version of a message."""
 
     id: UUID
@@ -63,16 +62,7 @@ class SwipeOut(BaseModel):
 
     @classmethod
     def of(cls, swipe: MessageSwipe) -> Self:
-        return cls(
-            id=swipe.id,
-            message_id=swipe.message_id,
-            position=swipe.position,
-            content=swipe.content,
-            run_id=swipe.run_id,
-            state_delta=swipe.state_delta,
-            metadata=swipe.metadata_,
-            created_at=swipe.created_at,
-        )
+        return cls.of_row(swipe, metadata=swipe.metadata_)
 
 
 class SwipePage(BaseModel):
@@ -92,11 +82,15 @@ class MessageIn(StrictModel):
     )
 
 
-class MessageEdit(StrictModel):
-    """A new text for the active swipe."""
+class SwipeEdit(StrictModel):
+    """A new text for one swipe."""
 
     content: Content
     revision: Revision = None
+
+
+class MessageEdit(SwipeEdit):
+    """A new text for the active swipe."""
 
 
 class SwipeIn(StrictModel):
@@ -105,13 +99,6 @@ class SwipeIn(StrictModel):
     id: UUID | None = Field(default=None, description="Made by the client, so that adding again never doubles it.")
     content: Content
     activate: bool = Field(default=True, description="Whether it is seen at once.")
-
-
-class SwipeEdit(StrictModel):
-    """A new text for one swipe."""
-
-    content: Content
-    revision: Revision = None
 
 
 class ActiveSwipeIn(StrictModel):
@@ -137,139 +124,109 @@ class ActiveSwipeIn(StrictModel):
 router = APIRouter(tags=["messages"])
 
 Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
-ConversationId = Annotated[UUID, Path(description="The conversation.")]
 MessageId = Annotated[UUID, Path(description="The message.")]
 
 
 @router.get("/conversations/{conversation_id}/messages", responses=documented())
 async def list_messages(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
-    conversation_id: ConversationId,
-    before: Seq = None,
-    after: Seq = None,
-    limit: Limit = 50,
+    caller: ApiCaller, conversation_id: ConversationId, before: Seq = None, after: Seq = None, limit: Limit = 50
 ) -> MessagePage:
     """The newest messages below the number `before`, or the oldest above `after`; always oldest first."""
-    page = await read_messages(runtime, viewer, conversation_id, before=before, after=after, limit=limit)
+    page = await read_messages(*caller, conversation_id, before=before, after=after, limit=limit)
     return MessagePage(items=[MessageOut.of(shown) for shown in page.messages], next=page.next)
 
 
 @router.post("/conversations/{conversation_id}/messages", status_code=201, responses=documented(409, 423))
-async def create_message(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: MessageIn
-) -> MessageOut:
+async def create_message(caller: ApiCaller, conversation_id: ConversationId, body: MessageIn) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
-    sent = await send_message(
-        runtime,
-        viewer,
-        conversation_id,
-        message_id=body.id or runtime.ids(),
-        content=body.content,
-        role=body.role,
-    )
-    return await _out(runtime, sent.id)
+    message_id = body.id or caller.runtime.ids()
+    sent = await send_message(*caller, conversation_id, message_id=message_id, content=body.content, role=body.role)
+    return await _out(caller.runtime, sent.id)
 
 
 @router.get("/messages/{message_id}", responses=documented())
-async def show_message(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
+async def show_message(caller: ApiCaller, message_id: MessageId) -> MessageOut:
     """One message."""
-    return MessageOut.of(await read_message(runtime, viewer, message_id))
+    return MessageOut.of(await read_message(*caller, message_id))
 
 
 @router.patch("/messages/{message_id}", responses=documented(409))
-async def change_message(
-    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: MessageEdit
-) -> MessageOut:
+async def change_message(caller: ApiCaller, message_id: MessageId, body: MessageEdit) -> MessageOut:
     """Rewrite the version that is seen."""
-    await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision)
-    return await _out(runtime, message_id)
+    await edit_message(*caller, message_id, **dict(body))
+    return await _out(caller.runtime, message_id)
 
 
 @router.post("/messages/{message_id}/hide", responses=documented(409))
-async def hide(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
+async def hide(caller: ApiCaller, message_id: MessageId) -> MessageOut:
     """Delete a message so that it can be restored."""
-    await hide_message(runtime, viewer, message_id)
-    return await _out(runtime, message_id)
+    await hide_message(*caller, message_id)
+    return await _out(caller.runtime, message_id)
 
 
 @router.post("/messages/{message_id}/restore", responses=documented(409))
-async def restore(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
+async def restore(caller: ApiCaller, message_id: MessageId) -> MessageOut:
     """Bring a hidden message back."""
-    await restore_message(runtime, viewer, message_id)
-    return await _out(runtime, message_id)
+    await restore_message(*caller, message_id)
+    return await _out(caller.runtime, message_id)
 
 
 @router.post("/messages/{message_id}/exclude", responses=documented(409))
-async def exclude(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
+async def exclude(caller: ApiCaller, message_id: MessageId) -> MessageOut:
     """Keep a message out of prompts."""
-    await exclude_message(runtime, viewer, message_id)
-    return await _out(runtime, message_id)
+    await exclude_message(*caller, message_id)
+    return await _out(caller.runtime, message_id)
 
 
 @router.post("/messages/{message_id}/include", responses=documented(409))
-async def include(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
+async def include(caller: ApiCaller, message_id: MessageId) -> MessageOut:
     """Put a message back into prompts."""
-    await include_message(runtime, viewer, message_id)
-    return await _out(runtime, message_id)
+    await include_message(*caller, message_id)
+    return await _out(caller.runtime, message_id)
 
 
 @router.get("/messages/{message_id}/swipes", responses=documented())
 async def list_swipes(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     message_id: MessageId,
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="The position behind which to begin.")] = -1,
     limit: Limit = 50,
 ) -> SwipePage:
     """The versions of a message in their order."""
-    page = await read_swipes(runtime, viewer, message_id, after=after, limit=limit)
+    page = await read_swipes(*caller, message_id, after=after, limit=limit)
     return SwipePage(items=[SwipeOut.of(swipe) for swipe in page.swipes], next=page.next)
 
 
 @router.post("/messages/{message_id}/swipes", status_code=201, responses=documented(409))
-async def create_swipe(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: SwipeIn) -> SwipeOut:
+async def create_swipe(caller: ApiCaller, message_id: MessageId, body: SwipeIn) -> SwipeOut:
     """Add a version written by hand."""
     added = await add_swipe(
-        runtime,
-        viewer,
-        message_id,
-        swipe_id=body.id or runtime.ids(),
-        content=body.content,
-        activate=body.activate,
+        *caller, message_id, swipe_id=body.id or caller.runtime.ids(), content=body.content, activate=body.activate
     )
     return SwipeOut.of(added)
 
 
 @router.put("/messages/{message_id}/active_swipe", responses=documented(409))
-async def choose_swipe(
-    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: ActiveSwipeIn
-) -> MessageOut:
+async def choose_swipe(caller: ApiCaller, message_id: MessageId, body: ActiveSwipeIn) -> MessageOut:
     """Show another version."""
-    await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision)
-    return await _out(runtime, message_id)
+    await select_swipe(*caller, message_id, body.to, revision=body.revision)
+    return await _out(caller.runtime, message_id)
 
 
 @router.patch("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
-async def change_swipe(
-    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
-) -> MessageOut:
+async def change_swipe(caller: ApiCaller, message_id: MessageId, swipe_id: UUID, body: SwipeEdit) -> MessageOut:
     """Rewrite one version, seen or not."""
-    await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
-    return await _out(runtime, message_id)
+    await edit_swipe(*caller, message_id, swipe_id, **dict(body))
+    return await _out(caller.runtime, message_id)
 
 
 @router.delete("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def remove_swipe(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
-    message_id: MessageId,
-    swipe_id: UUID,
-    revision: Annotated[Revision, Query()] = None,
+    caller: ApiCaller, message_id: MessageId, swipe_id: UUID, revision: Annotated[Revision, Query()] = None
 ) -> MessageOut:
     """Remove a version; never the last."""
-    await delete_swipe(runtime, viewer, message_id, swipe_id, revision=revision)
-    return await _out(runtime, message_id)
+    await delete_swipe(*caller, message_id, swipe_id, revision=revision)
+    return await _out(caller.runtime, message_id)
 
 
 async def _out(runtime: Runtime, message_id: UUID) -> MessageOut:

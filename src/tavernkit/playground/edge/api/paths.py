@@ -9,8 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiViewer, documented
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.paths.state import read_state
 from tavernkit.playground.story.paths.variables import (
     MAX_NAME_CHARACTERS,
@@ -45,57 +44,50 @@ class VariableIn(StrictModel):
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
 global_router = APIRouter(prefix="/variables", tags=["state"])
 
-ConversationId = Annotated[UUID, Path(description="The conversation.")]
 At = Annotated[UUID | None, Query(alias="message_id", description="A message; without one, the end of the path.")]
 Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME_CHARACTERS, description="The variable.")]
 
 
 @router.get("/state", responses=documented())
-async def show_state(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, at: At = None
-) -> StateOut:
+async def show_state(caller: ApiCaller, conversation_id: ConversationId, at: At = None) -> StateOut:
     """Everything that the messages up to one have left behind."""
-    seq, state = await read_state(runtime, viewer, conversation_id, message_id=at)
+    seq, state = await read_state(*caller, conversation_id, message_id=at)
     return StateOut(seq=seq, state=state)
 
 
 @router.get("/variables", responses=documented())
-async def list_variables(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, at: At = None
-) -> VariablesOut:
+async def list_variables(caller: ApiCaller, conversation_id: ConversationId, at: At = None) -> VariablesOut:
     """The chat variables."""
-    return VariablesOut(variables=await get_variables(runtime, viewer, conversation_id, message_id=at))
+    return VariablesOut(variables=await get_variables(*caller, conversation_id, message_id=at))
 
 
 @router.put("/variables/{name:path}", responses=documented(409))
 async def change_variable(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, name: Name, body: VariableIn
+    caller: ApiCaller, conversation_id: ConversationId, name: Name, body: VariableIn
 ) -> VariablesOut:
     """Set a variable at the end of the path."""
-    return VariablesOut(variables=await set_variable(runtime, viewer, conversation_id, name, body.value))
+    return VariablesOut(variables=await set_variable(*caller, conversation_id, name, body.value))
 
 
 @router.delete("/variables/{name:path}", responses=documented(409))
-async def remove_variable(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, name: Name
-) -> VariablesOut:
+async def remove_variable(caller: ApiCaller, conversation_id: ConversationId, name: Name) -> VariablesOut:
     """Remove a variable at the end of the path."""
-    return VariablesOut(variables=await delete_variable(runtime, viewer, conversation_id, name))
+    return VariablesOut(variables=await delete_variable(*caller, conversation_id, name))
 
 
 @global_router.get("", responses=documented())
-async def list_globals(runtime: AppRuntime, viewer: ApiViewer) -> VariablesOut:
+async def list_globals(caller: ApiCaller) -> VariablesOut:
     """Your global variables, which all of your spaces share."""
-    return VariablesOut(variables=await get_globals(runtime, viewer))
+    return VariablesOut(variables=await get_globals(*caller))
 
 
 @global_router.put("/{name:path}", responses=documented(409))
-async def change_global(runtime: AppRuntime, viewer: ApiViewer, name: Name, body: VariableIn) -> VariablesOut:
+async def change_global(caller: ApiCaller, name: Name, body: VariableIn) -> VariablesOut:
     """Set a global variable."""
-    return VariablesOut(variables=await set_global(runtime, viewer, name, body.value))
+    return VariablesOut(variables=await set_global(*caller, name, body.value))
 
 
 @global_router.delete("/{name:path}", responses=documented())
-async def remove_global(runtime: AppRuntime, viewer: ApiViewer, name: Name) -> VariablesOut:
+async def remove_global(caller: ApiCaller, name: Name) -> VariablesOut:
     """Remove a global variable."""
-    return VariablesOut(variables=await delete_global(runtime, viewer, name))
+    return VariablesOut(variables=await delete_global(*caller, name))

@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_name
 from tavernkit.playground.edge.api.files import json_download, upload
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
@@ -27,55 +26,51 @@ router = APIRouter(prefix="/personas", tags=["personas"])
 
 
 @router.get("", responses=documented())
-async def list_personas(
-    running: AppRuntime, asked: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[PersonaOut]:
+async def list_personas(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[PersonaOut]:
     """Your personas, by name."""
-    async with running.database.read() as session:
-        rows = await service.personas_page(session, asked, behind=behind_name(after), limit=limit + 1)
-    return page(rows, limit, PersonaOut.of, lambda row: (row.name, str(row.id)))
+    rows = await caller.read(service.personas_page, behind=behind_name(after), limit=limit + 1)
+    return page(rows, limit, PersonaOut.of_row, lambda row: (row.name, str(row.id)))
 
 
 @router.post("", status_code=201, responses=documented())
-async def create_persona(running: AppRuntime, asked: ApiViewer, new: NewPersona) -> PersonaOut:
+async def create_persona(caller: ApiCaller, new: NewPersona) -> PersonaOut:
     """Make a persona."""
-    return PersonaOut.of(await service.create_persona(running, asked, new))
+    return PersonaOut.of_row(await service.create_persona(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_personas(running: AppRuntime, asked: ApiViewer, request: Request) -> PersonasImported:
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
+async def import_personas(caller: ApiCaller, request: Request) -> PersonasImported:
     """Take in the personas of SillyTavern's backup, or of its `settings.json`."""
     data, _ = await upload(request, max_bytes=service.MAX_BACKUP_BYTES)
-    rows, known, report = await service.import_personas(running, asked, data)
-    return PersonasImported(personas=[PersonaOut.of(row) for row in rows], known=known, notes=notes_of(report))
+    rows, known, report = await service.import_personas(*caller, data)
+    return PersonasImported(personas=[PersonaOut.of_row(row) for row in rows], known=known, notes=notes_of(report))
 
 
 @router.get("/export", response_class=Response, responses=documented())
-async def export_personas(running: AppRuntime, asked: ApiViewer) -> Response:
+async def export_personas(caller: ApiCaller) -> Response:
     """All your personas as a backup that SillyTavern restores."""
-    return json_download("personas", await service.export_personas(running, asked))
+    return json_download("personas", await service.export_personas(*caller))
 
 
 @router.get("/{persona_id}", responses=documented())
-async def show_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> PersonaOut:
+async def show_persona(caller: ApiCaller, persona_id: UUID) -> PersonaOut:
     """One persona."""
-    async with running.database.read() as session:
-        return PersonaOut.of(await service.persona_for(session, asked, persona_id))
+    return PersonaOut.of_row(await caller.read(service.persona_for, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))
-async def update_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
+async def update_persona(caller: ApiCaller, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
     """Change a persona, or make it the one that your new spaces begin with."""
-    return PersonaOut.of(await service.update_persona(running, asked, persona_id, patch))
+    return PersonaOut.of_row(await service.update_persona(*caller, persona_id, patch))
 
 
 @router.delete("/{persona_id}", status_code=204, responses=documented())
-async def delete_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> None:
+async def delete_persona(caller: ApiCaller, persona_id: UUID) -> None:
     """Delete a persona; what was said with it stays."""
-    await service.delete_persona(running, asked, persona_id)
+    await service.delete_persona(*caller, persona_id)
 
 
 @router.post("/{persona_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> PersonaOut:
+async def duplicate_persona(caller: ApiCaller, persona_id: UUID) -> PersonaOut:
     """Copy a persona."""
-    return PersonaOut.of(await service.duplicate_persona(running, asked, persona_id))
+    return PersonaOut.of_row(await service.duplicate_persona(*caller, persona_id))

@@ -10,13 +10,12 @@ from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.files import attachment, json_download, upload
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.presets import queries, service
 from tavernkit.playground.story.presets.documents import (
@@ -56,7 +55,7 @@ class DefaultPreset(StrictModel):
     preset_id: UUID | None
 
 
-class PresetPromptOut(BaseModel):
+class PresetPromptOut(Document):
     """A prompt of the prompt manager."""
 
     identifier: str
@@ -74,20 +73,9 @@ class PresetPromptOut(BaseModel):
 
     @classmethod
     def of(cls, prompt: PresetPrompt, enabled: bool | None) -> Self:
-        return cls(
-            identifier=presentable(prompt.identifier),
-            name=presentable(prompt.name),
-            role=presentable(prompt.role),
-            content=presentable(prompt.content),
-            marker=prompt.marker,
-            system_prompt=prompt.system_prompt,
-            injection_position=prompt.injection_position,
-            injection_depth=prompt.injection_depth,
-            injection_order=prompt.injection_order,
-            injection_trigger=presentable(list(prompt.injection_trigger)),
-            forbid_overrides=prompt.forbid_overrides,
-            enabled=enabled,
-        )
+        texts = ("identifier", "name", "role", "content", "injection_trigger")
+        shown = {name: presentable(getattr(prompt, name)) for name in texts}
+        return cls.of_row(prompt, enabled=enabled, **shown)
 
 
 class PromptsOut(BaseModel):
@@ -112,116 +100,108 @@ router = APIRouter(prefix="/presets", tags=["presets"])
 
 @router.get("", responses=documented())
 async def list_presets(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     kind: Annotated[Kind | None, Query(description="Only presets of this kind.")] = None,
     limit: Limit = 50,
     after: After = None,
 ) -> Page[PresetSummary]:
     """Your presets and those that are everybody's, by name."""
-    async with running.database.read() as session:
-        rows = await queries.presets_page(session, asked, kind=kind, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.presets_page, kind=kind, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, PresetSummary.of, lambda row: (row.name, str(row.id)))
 
 
 @router.post("", status_code=201, responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def create_preset(running: AppRuntime, asked: ApiViewer, new: NewPreset) -> PresetOut:
+async def create_preset(caller: ApiCaller, new: NewPreset) -> PresetOut:
     """Make a preset."""
-    return PresetOut.of(await service.create_preset(running, asked, new))
+    return PresetOut.of(await service.create_preset(*caller, new))
 
 
-@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_preset(running: AppRuntime, asked: ApiViewer, request: Request) -> PresetImported:
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
+async def import_preset(caller: ApiCaller, request: Request) -> PresetImported:
     """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
-    row, report = await service.import_preset(running, asked, data, name=name)
+    row, report = await service.import_preset(*caller, data, name=name)
     return PresetImported(preset=PresetOut.of(row), notes=notes_of(report))
 
 
 @router.get("/default", responses=documented())
-async def show_default(running: AppRuntime, asked: ApiViewer) -> DefaultPreset:
+async def show_default(caller: ApiCaller) -> DefaultPreset:
     """The preset that your new spaces use."""
-    async with running.database.read() as session:
-        return DefaultPreset(preset_id=await queries.default_preset_id(session, asked.user_id))
+    async with caller.runtime.database.read() as session:
+        return DefaultPreset(preset_id=await queries.default_preset_id(session, caller.viewer.user_id))
 
 
 @router.put("/default", responses=documented())
-async def set_default(running: AppRuntime, asked: ApiViewer, new: DefaultPreset) -> DefaultPreset:
+async def set_default(caller: ApiCaller, new: DefaultPreset) -> DefaultPreset:
     """Choose the preset that your new spaces use; null for none."""
-    return DefaultPreset(preset_id=await service.set_default_preset(running, asked, new.preset_id))
+    return DefaultPreset(preset_id=await service.set_default_preset(*caller, new.preset_id))
 
 
 @router.get("/{preset_id}", responses=documented())
-async def show_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
+async def show_preset(caller: ApiCaller, preset_id: UUID) -> PresetOut:
     """A preset with its file."""
-    async with running.database.read() as session:
-        return PresetOut.of(await queries.preset_for(session, asked, preset_id))
+    return PresetOut.of(await caller.read(queries.preset_for, preset_id))
 
 
 @router.patch("/{preset_id}", responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def update_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID, patch: PatchPreset) -> PresetOut:
+async def update_preset(caller: ApiCaller, preset_id: UUID, patch: PatchPreset) -> PresetOut:
     """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
-    return PresetOut.of(await service.update_preset(running, asked, preset_id, patch))
+    return PresetOut.of(await service.update_preset(*caller, preset_id, patch))
 
 
 @router.delete("/{preset_id}", status_code=204, responses=documented(409))
-async def delete_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> None:
+async def delete_preset(caller: ApiCaller, preset_id: UUID) -> None:
     """Delete a preset that is used nowhere."""
-    await service.delete_preset(running, asked, preset_id)
+    await service.delete_preset(*caller, preset_id)
 
 
 @router.post("/{preset_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
+async def duplicate_preset(caller: ApiCaller, preset_id: UUID) -> PresetOut:
     """Copy a preset."""
-    return PresetOut.of(await service.duplicate_preset(running, asked, preset_id))
+    return PresetOut.of(await service.duplicate_preset(*caller, preset_id))
 
 
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
-async def export_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> Response:
+async def export_preset(caller: ApiCaller, preset_id: UUID) -> Response:
     """The preset as a file for the application that it came from."""
-    async with running.database.read() as session:
-        row = await queries.preset_for(session, asked, preset_id)
+    row = await caller.read(queries.preset_for, preset_id)
     return download(row)
 
 
 @router.get("/{preset_id}/prompts", responses=documented())
-async def list_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PromptsOut:
+async def list_prompts(caller: ApiCaller, preset_id: UUID) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
-    async with running.database.read() as session:
-        row = await queries.preset_for(session, asked, preset_id)
+    row = await caller.read(queries.preset_for, preset_id)
     preset = decode_preset(row.kind, row.data)[0]
     return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset())
 
 
 @router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
-async def add_prompt(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: NewPrompt) -> PromptsOut:
+async def add_prompt(caller: ApiCaller, preset_id: UUID, new: NewPrompt) -> PromptsOut:
     """Add a prompt to a chat preset."""
-    return prompts_out(*await service.add_prompt(running, asked, preset_id, new))
+    return prompts_out(*await service.add_prompt(*caller, preset_id, new))
 
 
 @router.put("/{preset_id}/prompts/order", responses=documented(409))
-async def order_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
+async def order_prompts(caller: ApiCaller, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
     """Put the prompts into an order, each switched on or off; those not named are not sent."""
-    return prompts_out(*await service.order_prompts(running, asked, preset_id, new))
+    return prompts_out(*await service.order_prompts(*caller, preset_id, new))
 
 
 @router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
-async def change_prompt(
-    running: AppRuntime, asked: ApiViewer, preset_id: UUID, identifier: str, patch: PatchPrompt
-) -> PromptsOut:
+async def change_prompt(caller: ApiCaller, preset_id: UUID, identifier: str, patch: PatchPrompt) -> PromptsOut:
     """Change a prompt, or switch it on or off."""
-    return prompts_out(*await service.change_prompt(running, asked, preset_id, identifier, patch))
+    return prompts_out(*await service.change_prompt(*caller, preset_id, identifier, patch))
 
 
 @router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def remove_prompt(
-    running: AppRuntime,
-    asked: ApiViewer,
+    caller: ApiCaller,
     preset_id: UUID,
     identifier: str,
     settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],
 ) -> PromptsOut:
     """Take a prompt out of the order; one that is not SillyTavern's own is deleted."""
-    return prompts_out(*await service.remove_prompt(running, asked, preset_id, identifier, settings_version))
+    return prompts_out(*await service.remove_prompt(*caller, preset_id, identifier, settings_version))

@@ -2,15 +2,138 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.edge.api.requests import ApiViewer, documented
-from tavernkit.playground.edge.api.schemas.prompting import ComparisonOut, PreviewIn, PromptChangeOut, SentPromptOut
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.previews import service
+from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
+from tavernkit.playground.story.prompting.cast import Platform
+
+
+class BlockOut(Document):
+    """One block of a prompt."""
+
+    sha256: str = Field(description="Of the content: the same text has the same one in every prompt.")
+    role: str
+    name: str | None = Field(description="Who says it.")
+    slot: str | None = Field(description="Which part of the prompt it is.")
+    source: dict[str, Any] = Field(description="Where it came from: the preset, the card, an entry, a message.")
+    tokens: int
+    content: str
+
+
+class RequestOut(BaseModel):
+    """What goes to the provider, as the dialect writes it: `messages`, or else `prompt`."""
+
+    provider: str
+    kind: str
+    dialect: str
+    generation_type: str = Field(description="What SillyTavern calls this kind of reply.")
+    model: str
+    messages: list[dict[str, Any]]
+    prompt: str | dict[str, Any] | None
+    max_tokens: int | None
+    temperature: float | None
+    stop: list[str]
+    options: dict[str, Any] = Field(description="Further fields of the request.")
+
+
+class EvictionOut(BaseModel):
+    """A block that did not fit."""
+
+    slot: str | None
+    tokens: int
+    reason: str
+    group: str | None
+    source: dict[str, Any]
+
+
+class TrimmingOut(BaseModel):
+    """How the prompt was brought down to its budget."""
+
+    strategy: str
+    budget_tokens: int
+    initial_tokens: int
+    final_tokens: int
+    evictions: list[EvictionOut]
+
+
+class WarningOut(BaseModel):
+    """Something odd that was met on the way."""
+
+    code: str
+    message: str
+    stage: str | None
+
+
+class VerdictOut(BaseModel):
+    """What became of an entry of a lorebook that woke up, or almost did."""
+
+    book: str
+    entry: str
+    name: str
+    reason: str = Field(description="For programs; `activated` is in the prompt.")
+    sentence: str = Field(description="For people.")
+
+
+class SentPromptOut(Document):
+    """A prompt."""
+
+    run_id: UUID | None = Field(description="The run that sent it; null for one that was not sent.")
+    fingerprint: str = Field(description="The same for the same request.")
+    request: RequestOut
+    blocks: list[BlockOut]
+    trimming: TrimmingOut | None
+    warnings: list[WarningOut]
+    platform: Platform = Field(description="Whose rules the prompt was built by.")
+    lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
+
+    @classmethod
+    def of(cls, kept: KeptPrompt) -> Self:
+        report = kept.report
+        return cls.of_row(
+            kept,
+            blocks=[BlockOut.of_row(block) for block in kept.blocks],
+            trimming=report["trimming"],
+            warnings=report["warnings"],
+            # Prompts of earlier versions have kept neither.
+            lore=report.get("lore", []),
+            platform=report.get("platform", "sillytavern"),
+        )
+
+
+class PromptChangeOut(BaseModel):
+    """A block of two prompts that are compared."""
+
+    change: Change
+    block: BlockOut
+
+    @classmethod
+    def of(cls, change: PromptChange) -> Self:
+        return cls(change=change.change, block=BlockOut.of_row(change.block))
+
+
+class ComparisonOut(BaseModel):
+    """What one prompt has that another has not."""
+
+    before: UUID = Field(description="The run that is compared with.")
+    after: UUID
+    changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
+
+
+class PreviewIn(StrictModel):
+    """Which prompt to look at."""
+
+    speaker_id: UUID | None = Field(default=None, description="A member; without one, whoever would speak next.")
+    kind: PreviewKind | None = Field(
+        default=None, description="Without one, `normal` for a character and `impersonate` for a person."
+    )
+
 
 router = APIRouter(tags=["prompts"])
 
@@ -19,25 +142,20 @@ Other = Annotated[UUID, Query(alias="with", description="The run whose prompt it
 
 
 @router.get("/runs/{run_id}/prompt", responses=documented())
-async def show_prompt(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> SentPromptOut:
+async def show_prompt(caller: ApiCaller, run_id: RunId) -> SentPromptOut:
     """The prompt that a run has sent, with where each part came from and what was left out."""
-    return SentPromptOut.of(await service.read_prompt(runtime, viewer, run_id))
+    return SentPromptOut.of(await service.read_prompt(*caller, run_id))
 
 
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
-async def compare_prompts(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId, other: Other) -> ComparisonOut:
+async def compare_prompts(caller: ApiCaller, run_id: RunId, other: Other) -> ComparisonOut:
     """What has changed from another run's prompt to this one's, block by block."""
-    changes = await service.compare_prompts(runtime, viewer, other, run_id)
+    changes = await service.compare_prompts(*caller, other, run_id)
     return ComparisonOut(before=other, after=run_id, changes=[PromptChangeOut.of(change) for change in changes])
 
 
 @router.post("/conversations/{conversation_id}/preview", responses=documented(409))
-async def preview_prompt(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
-    conversation_id: Annotated[UUID, Path(description="The conversation.")],
-    body: PreviewIn,
-) -> SentPromptOut:
+async def preview_prompt(caller: ApiCaller, conversation_id: ConversationId, body: PreviewIn) -> SentPromptOut:
     """The prompt that would be sent now. No model is asked, and nothing is written."""
-    prompt = await service.preview_prompt(runtime, viewer, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
+    prompt = await service.preview_prompt(*caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
     return SentPromptOut.of(prompt)

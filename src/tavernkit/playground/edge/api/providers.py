@@ -7,11 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.story.providers import queries, service
 from tavernkit.playground.story.providers.documents import (
-    In,
     ModelsOut,
     NewProvider,
     PatchProvider,
@@ -21,7 +20,7 @@ from tavernkit.playground.story.providers.documents import (
 )
 
 
-class DefaultProvider(In):
+class DefaultProvider(StrictModel):
     """Who answers where nobody has chosen."""
 
     provider_id: UUID
@@ -31,55 +30,49 @@ router = APIRouter(prefix="/providers", tags=["providers"])
 
 
 @router.get("", responses=documented())
-async def list_providers(
-    running: AppRuntime, asked: ApiViewer, limit: Limit = 50, after: After = None
-) -> Page[ProviderSummary]:
+async def list_providers(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[ProviderSummary]:
     """The providers that you can choose, by name; administrators see those that are disabled, too."""
-    async with running.database.read() as session:
-        rows = await queries.providers_page(session, asked, behind=behind_name(after), limit=limit + 1)
+    rows = await caller.read(queries.providers_page, behind=behind_name(after), limit=limit + 1)
     return page(rows, limit, ProviderSummary.of, lambda row: (row.name, str(row.id)))
 
 
 @router.post("", status_code=201, responses=documented(409))
-async def add_provider(running: AppRuntime, asked: ApiViewer, new: NewProvider) -> ProviderOut:
+async def add_provider(caller: ApiCaller, new: NewProvider) -> ProviderOut:
     """Add a provider. For administrators, as all that follows."""
-    return ProviderOut.of(await service.add_provider(running, asked, new))
+    return ProviderOut.of(await service.add_provider(*caller, new))
 
 
 @router.put("/default", responses=documented())
-async def make_default(running: AppRuntime, asked: ApiViewer, new: DefaultProvider) -> ProviderOut:
+async def make_default(caller: ApiCaller, new: DefaultProvider) -> ProviderOut:
     """Choose who answers where nobody has chosen; one that is disabled is enabled."""
-    return ProviderOut.of(await service.make_default(running, asked, new.provider_id))
+    return ProviderOut.of(await service.make_default(*caller, new.provider_id))
 
 
 @router.get("/{provider_id}", responses=documented())
-async def show_provider(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> ProviderOut:
+async def show_provider(caller: ApiCaller, provider_id: UUID) -> ProviderOut:
     """A provider, without its key."""
-    async with running.database.read() as session:
-        return ProviderOut.of(await queries.provider_to_manage(session, asked, provider_id))
+    return ProviderOut.of(await caller.read(queries.provider_to_manage, provider_id))
 
 
 @router.patch("/{provider_id}", responses=documented(409))
-async def change_provider(
-    running: AppRuntime, asked: ApiViewer, provider_id: UUID, patch: PatchProvider
-) -> ProviderOut:
+async def change_provider(caller: ApiCaller, provider_id: UUID, patch: PatchProvider) -> ProviderOut:
     """Change a provider, or disable it."""
-    return ProviderOut.of(await service.change_provider(running, asked, provider_id, patch))
+    return ProviderOut.of(await service.change_provider(*caller, provider_id, patch))
 
 
 @router.delete("/{provider_id}", status_code=204, responses=documented(409))
-async def delete_provider(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> None:
+async def delete_provider(caller: ApiCaller, provider_id: UUID) -> None:
     """Delete a provider that is not the default; who had chosen it uses that."""
-    await service.delete_provider(running, asked, provider_id)
+    await service.delete_provider(*caller, provider_id)
 
 
 @router.post("/{provider_id}/test", responses=documented())
-async def try_connection(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> TrialOut:
+async def try_connection(caller: ApiCaller, provider_id: UUID) -> TrialOut:
     """Ask the model something tiny, and say whether it answers."""
-    return await service.try_connection(running, asked, provider_id)
+    return await service.try_connection(*caller, provider_id)
 
 
 @router.get("/{provider_id}/models", responses=documented())
-async def list_models(running: AppRuntime, asked: ApiViewer, provider_id: UUID) -> ModelsOut:
+async def list_models(caller: ApiCaller, provider_id: UUID) -> ModelsOut:
     """The models that the provider says it has."""
-    return await service.list_models(running, asked, provider_id)
+    return await service.list_models(*caller, provider_id)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
+from uuid import UUID
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.edge.web.authentication import viewer_of
 from tavernkit.playground.edge.web.bodies import before_body
+from tavernkit.playground.edge.web.requests import Caller
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -55,11 +56,12 @@ def documented(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 @before_body
-async def _viewer(request: Request) -> Viewer:
-    return await viewer_of(request)
+async def _caller(request: Request) -> Caller:
+    return Caller(request.app.state.runtime, await viewer_of(request))
 
 
-ApiViewer = Annotated[Viewer, Depends(_viewer)]
+ApiCaller = Annotated[Caller, Depends(_caller)]
 """Who asks; a request of nobody is refused."""
 
+ConversationId = Annotated[UUID, Path(description="The conversation.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many to give at most.")]

@@ -10,8 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.edge.api.requests import ApiViewer, documented
-from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.resolving import json_schema, schema_etag
@@ -38,8 +37,7 @@ CACHING = "private, no-cache"
     responses={**documented(), 304: {"description": "The schema is the one that the client has."}},
 )
 async def settings_schema(
-    viewer: ApiViewer,  # noqa: ARG001 - only people who are signed in may ask
-    if_none_match: Annotated[str | None, Header(max_length=2000)] = None,
+    _: ApiCaller, if_none_match: Annotated[str | None, Header(max_length=2000)] = None
 ) -> Response:
     """The JSON Schema of all settings, with where each is stored and how it is shown."""
     headers = {"ETag": schema_etag(), "Cache-Control": CACHING}
@@ -49,55 +47,48 @@ async def settings_schema(
 
 
 @router.get("/spaces/{space_id}/settings", responses=documented())
-async def space_settings(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> SettingsOut:
+async def space_settings(caller: ApiCaller, space_id: UUID) -> SettingsOut:
     """The settings of a space."""
-    return await service.read_space_settings(runtime, viewer, space_id)
+    return await service.read_space_settings(*caller, space_id)
 
 
 @router.patch("/spaces/{space_id}/settings", responses=documented(409))
-async def patch_space_settings(
-    runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: SettingsPatch
-) -> SettingsOut:
+async def patch_space_settings(caller: ApiCaller, space_id: UUID, body: SettingsPatch) -> SettingsOut:
     """Change settings of a space."""
     return await service.change_space_settings(
-        runtime, viewer, space_id, settings_version=body.settings_version, patch=body.settings
+        *caller, space_id, settings_version=body.settings_version, patch=body.settings
     )
 
 
 @router.get("/members/{member_id}/settings", responses=documented())
-async def member_settings(runtime: AppRuntime, viewer: ApiViewer, member_id: UUID) -> SettingsOut:
+async def member_settings(caller: ApiCaller, member_id: UUID) -> SettingsOut:
     """The settings of a member, over those of the space."""
-    return await service.read_member_settings(runtime, viewer, member_id)
+    return await service.read_member_settings(*caller, member_id)
 
 
 @router.patch("/members/{member_id}/settings", responses=documented(409))
-async def patch_member_settings(
-    runtime: AppRuntime, viewer: ApiViewer, member_id: UUID, body: SettingsPatch
-) -> SettingsOut:
+async def patch_member_settings(caller: ApiCaller, member_id: UUID, body: SettingsPatch) -> SettingsOut:
     """Change settings of a member."""
     return await service.change_member_settings(
-        runtime, viewer, member_id, settings_version=body.settings_version, patch=body.settings
+        *caller, member_id, settings_version=body.settings_version, patch=body.settings
     )
 
 
 @router.get("/conversations/{conversation_id}/settings", responses=documented())
 async def conversation_settings(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     conversation_id: UUID,
     member_id: Annotated[UUID | None, Query(description="As they are while this member speaks.")] = None,
 ) -> SettingsOut:
     """The settings of a conversation, over those of the space."""
-    return await service.read_conversation_settings(runtime, viewer, conversation_id, member_id=member_id)
+    return await service.read_conversation_settings(*caller, conversation_id, member_id=member_id)
 
 
 @router.patch("/conversations/{conversation_id}/settings", responses=documented(409))
-async def patch_conversation_settings(
-    runtime: AppRuntime, viewer: ApiViewer, conversation_id: UUID, body: SettingsPatch
-) -> SettingsOut:
+async def patch_conversation_settings(caller: ApiCaller, conversation_id: UUID, body: SettingsPatch) -> SettingsOut:
     """Change settings of a conversation, its author's note among them."""
     return await service.change_conversation_settings(
-        runtime, viewer, conversation_id, settings_version=body.settings_version, patch=body.settings
+        *caller, conversation_id, settings_version=body.settings_version, patch=body.settings
     )
 
 

@@ -2,74 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel
 
 from tavernkit.playground.base.paging import behind_time, moment
-from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
-from tavernkit.playground.edge.api.schemas.jobs import JobOut
-from tavernkit.playground.edge.api.schemas.spaces import SpaceChange, SpaceIn, SpaceItem, SpaceMember, SpaceOpened
-from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.base.schemas import Document
+from tavernkit.playground.edge.api.jobs import JobOut
+from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.story.access.documents import SpaceChange, SpaceIn, SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
-from tavernkit.playground.story.spaces.queries import ListedSpace, list_spaces, read_space
+from tavernkit.playground.story.spaces.queries import LastMessage, ListedSpace, list_spaces, read_space
 from tavernkit.playground.story.spaces.service import change_space, create_space, delete_space
+
+
+class SpaceOpened(BaseModel):
+    """A space that was just made, with its first conversation."""
+
+    space: SpaceOut
+    conversation: ConversationOut
+
+
+class SpaceMember(Document):
+    """Somebody in a space, for a list."""
+
+    id: UUID
+    kind: str
+    name: str
+
+
+class SpaceItem(SpaceOut):
+    """A space in a list."""
+
+    last_active_at: datetime
+    last_message: LastMessage | None
+    members: list[SpaceMember]
+
+    @classmethod
+    def of(cls, row: ListedSpace) -> Self:
+        members = [SpaceMember.of_row(member, name=member.cached_display_name) for member in row.members]
+        return cls.of_row(row.space, last_active_at=row.last_active_at, last_message=row.last_message, members=members)
+
 
 router = APIRouter(prefix="/spaces", tags=["spaces"])
 
 
 @router.get("", responses=documented())
 async def index(
-    runtime: AppRuntime,
-    viewer: ApiViewer,
+    caller: ApiCaller,
     status: Annotated[Literal["active", "archived"], Query(description="Those in use, or those put aside.")] = "active",
     after: After = None,
     limit: Limit = 50,
 ) -> Page[SpaceItem]:
     """The spaces that you are in, the most recently used first."""
-    rows = await list_spaces(runtime, viewer, status=status, after=behind_time(after), limit=limit + 1)
-    return page(rows, limit, _item, lambda row: (moment(row.last_active_at), str(row.space.id)))
+    rows = await list_spaces(*caller, status=status, after=behind_time(after), limit=limit + 1)
+    return page(rows, limit, SpaceItem.of, lambda row: (moment(row.last_active_at), str(row.space.id)))
 
 
 @router.post("", status_code=201, responses=documented())
-async def create(runtime: AppRuntime, viewer: ApiViewer, body: SpaceIn) -> SpaceOpened:
+async def create(caller: ApiCaller, body: SpaceIn) -> SpaceOpened:
     """Open a space with its characters; a conversation begins with their greetings."""
-    opened = await create_space(
-        runtime,
-        viewer,
-        kind=body.kind,
-        name=body.name,
-        character_ids=body.character_ids,
-        persona_id=body.persona_id,
-        persona=body.persona,
-        name_override=body.name_override,
-        greeting=body.greeting,
-    )
-    return SpaceOpened(
-        space=SpaceOut.of(opened.space), conversation=ConversationOut.model_validate(opened.conversation)
-    )
+    opened = await create_space(*caller, **dict(body))
+    return SpaceOpened(space=SpaceOut.of_row(opened.space), conversation=ConversationOut.of_row(opened.conversation))
 
 
 @router.get("/{space_id}", responses=documented())
-async def show(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> SpaceOut:
+async def show(caller: ApiCaller, space_id: UUID) -> SpaceOut:
     """One space."""
-    return SpaceOut.of(await read_space(runtime, viewer, space_id))
+    return SpaceOut.of_row(await read_space(*caller, space_id))
 
 
 @router.patch("/{space_id}", responses=documented(409))
-async def change(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: SpaceChange) -> SpaceOut:
+async def change(caller: ApiCaller, space_id: UUID, body: SpaceChange) -> SpaceOut:
     """Rename a space, archive it, or bring it back."""
-    space = await change_space(
-        runtime,
-        viewer,
-        space_id,
-        settings_version=body.settings_version,
-        name=body.name,
-        archived=body.archived,
-    )
-    return SpaceOut.of(space)
+    return SpaceOut.of_row(await change_space(*caller, space_id, **dict(body)))
 
 
 @router.delete(
@@ -78,20 +87,9 @@ async def change(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: S
     response_model=None,
     responses={**documented(), 202: {"model": JobOut, "description": "It is large: a job removes it."}},
 )
-async def remove(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> Response:
+async def remove(caller: ApiCaller, space_id: UUID) -> Response:
     """Delete a space with everything said in it."""
-    job = await delete_space(runtime, viewer, space_id)
+    job = await delete_space(*caller, space_id)
     if job is None:
         return Response(status_code=204)
     return Response(JobOut.of(job).model_dump_json(), status_code=202, media_type="application/json")
-
-
-def _item(row: ListedSpace) -> SpaceItem:
-    return SpaceItem(
-        **SpaceOut.of(row.space).model_dump(),
-        last_active_at=row.last_active_at,
-        last_message=row.last_message,
-        members=[
-            SpaceMember(id=member.id, kind=member.kind, name=member.cached_display_name) for member in row.members
-        ],
-    )

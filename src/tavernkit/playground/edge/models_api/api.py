@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.requests import ApiViewer
+from tavernkit.playground.edge.api.requests import ApiCaller
 from tavernkit.playground.edge.live.streaming import access_check
 from tavernkit.playground.edge.models_api.completion import CompletionRequest, CompletionResponse
 from tavernkit.playground.edge.models_api.conversation_matching import conversation_for_request, named_conversation
 from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, documented_errors
-from tavernkit.playground.edge.models_api.history import SentMessage
-from tavernkit.playground.edge.models_api.queries import CharacterModel, find_model, list_models
+from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, find_model, list_models
 from tavernkit.playground.edge.models_api.schemas import (
     MAX_BODY_BYTES,
     CompletionIn,
@@ -25,7 +24,6 @@ from tavernkit.playground.edge.models_api.schemas import (
 )
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.writing import clean_text
 
 router = APIRouter(prefix=PREFIX, tags=["models"])
@@ -34,17 +32,17 @@ _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 @router.get("/models", responses=documented_errors(401))
-async def index(runtime: AppRuntime, viewer: ApiViewer) -> ModelList:
+async def index(caller: ApiCaller) -> ModelList:
     """The characters that you can talk to, each as a model."""
-    async with runtime.database.read() as session:
-        return ModelList(data=[_shown(model) for model in await list_models(session, viewer)])
+    async with caller.runtime.database.read() as session:
+        return ModelList(data=[_shown(model) for model in await list_models(session, caller.viewer)])
 
 
 @router.get("/models/{model_id}", responses=documented_errors(401, 404))
-async def show(runtime: AppRuntime, viewer: ApiViewer, model_id: str) -> ModelOut:
+async def show(caller: ApiCaller, model_id: str) -> ModelOut:
     """One character as a model."""
-    async with runtime.database.read() as session:
-        return _shown(_known(await find_model(session, viewer, model_id)))
+    async with caller.runtime.database.read() as session:
+        return _shown(_known(await find_model(session, caller.viewer, model_id)))
 
 
 @router.post(
@@ -53,19 +51,19 @@ async def show(runtime: AppRuntime, viewer: ApiViewer, model_id: str) -> ModelOu
     responses={200: {"content": _STREAM}, **documented_errors(400, 401, 403, 404, 409, 413, 499, 502, 503, 507)},
 )
 @takes(MAX_BODY_BYTES)
-async def complete(request: Request, runtime: AppRuntime, viewer: ApiViewer, body: CompletionIn) -> Response:
+async def complete(request: Request, caller: ApiCaller, body: CompletionIn) -> Response:
     """Say something to a character, and get its reply, at once or as it is written."""
-    async with runtime.database.read() as session:
-        model = _known(await find_model(session, viewer, body.model))
+    async with caller.runtime.database.read() as session:
+        model = _known(await find_model(session, caller.viewer, body.model))
     said = _all_said(body.messages)
     last = said[-1]
     # What is continued has to be there already; what is answered or followed is said now.
     earlier = said if last.role == "assistant" else said[:-1]
     where = None if body.tavernkit is None else body.tavernkit.conversation_id
     if where is not None:
-        place = await named_conversation(runtime, viewer, model, where)
+        place = await named_conversation(*caller, model, where)
     else:
-        place = await conversation_for_request(runtime, viewer, model, earlier, last)
+        place = await conversation_for_request(*caller, model, earlier, last)
     options = body.stream_options
     question = CompletionRequest(
         model=model,
@@ -77,8 +75,8 @@ async def complete(request: Request, runtime: AppRuntime, viewer: ApiViewer, bod
         include_usage=options is not None and bool(options.include_usage),
     )
     owner_id = request.app.state.owner_id
-    may_read = access_check(runtime, viewer, proof_of(request), owner_id, question.conversation_id)
-    return CompletionResponse(runtime, viewer, question, may_read)
+    may_read = access_check(*caller, proof_of(request), owner_id, question.conversation_id)
+    return CompletionResponse(*caller, question, may_read)
 
 
 def _known(model: CharacterModel | None) -> CharacterModel:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
@@ -19,34 +20,40 @@ from tavernkit.playground.base.accounts.signing_up import sign_up
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.views.accounts import account_view
+from tavernkit.playground.edge.views.accounts import account_context
 from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.forms import Text, fresh_page
+from tavernkit.playground.edge.web.requests import AppRuntime, Caller, PageCaller
 
 router = APIRouter(include_in_schema=False)
 
 Short = Annotated[str, Form(max_length=max(LONGEST_EMAIL, LONGEST_NAME))]
 Password = Annotated[str, Form(max_length=LONGEST_PASSWORD)]
-# A page that shows who one is, or what must not be seen twice, is nothing for a cache.
-_UNCACHED = {"Cache-Control": "no-store"}
+
+
+class InvitationForm(BaseModel):
+    """What the service checks and refuses in a sentence."""
+
+    note: str = Field(default="", max_length=500)
+    role: Role = "member"
+    max_uses: int = 1
+    days: int = 7
 
 
 @router.get("/sign-in")
 async def sign_in_page(next: str = "/") -> HTMLResponse:
-    return _page("sign_in.html", next=_inside(next), login="", error="")
+    return fresh_page("sign_in.html", next=_inside(next), login="")
 
 
 @router.post("/sign-in")
 async def sign_in_here(
-    request: Request, runtime: AppRuntime, login: Short, password: Password, next: Annotated[str, Form()] = "/"
+    request: Request, runtime: AppRuntime, login: Short, password: Password, next: Text = "/"
 ) -> Response:
     visit, previous = visit_of(request), request.cookies.get(COOKIE)
     try:
         signed_in = await sign_in(runtime, login=login, password=password, visit=visit, previous=previous)
     except Refused as refused:
-        return _page("sign_in.html", refused, next=_inside(next), login=login, error=refused.sentence)
+        return fresh_page("sign_in.html", refused, next=_inside(next), login=login)
     response = RedirectResponse(_inside(next), status_code=303)
     give_cookies(request, response, signed_in)
     return response
@@ -69,12 +76,7 @@ async def sign_up_page() -> HTMLResponse:
 
 @router.post("/sign-up")
 async def sign_up_here(
-    request: Request,
-    runtime: AppRuntime,
-    code: Short,
-    name: Short,
-    password: Password,
-    email: Short = "",
+    request: Request, runtime: AppRuntime, code: Short, name: Short, password: Password, email: Short = ""
 ) -> Response:
     visit = visit_of(request)
     try:
@@ -87,51 +89,45 @@ async def sign_up_here(
 
 
 @router.get("/account")
-async def account(runtime: AppRuntime, viewer: PageViewer) -> Response:
-    return await _account(runtime, viewer)
+async def account(caller: PageCaller) -> Response:
+    return await _account(caller)
 
 
 @router.post("/account")
-async def change_account(runtime: AppRuntime, viewer: PageViewer, name: Short, email: Short = "") -> Response:
-    return await _account_after(runtime, viewer, update_profile(runtime, viewer, name=name, email=email), "Saved.")
+async def change_account(caller: PageCaller, name: Short, email: Short = "") -> Response:
+    return await _account_after(caller, update_profile(*caller, name=name, email=email), "Saved.")
 
 
 @router.post("/account/time_zone")
-async def change_time_zone(
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)],
-) -> Response:
-    await set_time_zone(runtime, viewer, time_zone)
+async def change_time_zone(caller: PageCaller, time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)]) -> Response:
+    await set_time_zone(*caller, time_zone)
     return Response(status_code=204)
 
 
 @router.post("/account/password")
-async def change_my_password(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, new_password: Password, current_password: Password = ""
-) -> Response:
-    visit = visit_of(request)
+async def change_my_password(caller: PageCaller, new_password: Password, current_password: Password = "") -> Response:
+    visit = visit_of(caller.request)
     try:
-        signed_in = await change_password(runtime, viewer, current=current_password, new=new_password, visit=visit)
+        signed_in = await change_password(*caller, current=current_password, new=new_password, visit=visit)
     except Refused as refused:
-        return await _account(runtime, viewer, refused)
-    now = Viewer(user_id=viewer.user_id, role=viewer.role, via="session", session_id=signed_in.session.id)
-    response = await _account(runtime, now, notice="The password is set. Other browsers are signed out.")
-    give_cookies(request, response, signed_in)
+        return await _account(caller, refused)
+    now = Viewer(user_id=caller.viewer.user_id, role=caller.viewer.role, via="session", session_id=signed_in.session.id)
+    response = await _account(Caller(caller.runtime, now), notice="The password is set. Other browsers are signed out.")
+    give_cookies(caller.request, response, signed_in)
     return response
 
 
 @router.post("/account/sessions/end-others")
-async def end_other_sessions(runtime: AppRuntime, viewer: PageViewer) -> Response:
-    ending = revoke_other_sessions(runtime, viewer)
-    return await _account_after(runtime, viewer, ending, "All other browsers are signed out.")
+async def end_other_sessions(caller: PageCaller) -> Response:
+    ending = revoke_other_sessions(*caller)
+    return await _account_after(caller, ending, "All other browsers are signed out.")
 
 
 @router.post("/account/sessions/{session_id}/end")
-async def end_session(runtime: AppRuntime, viewer: PageViewer, session_id: UUID) -> Response:
-    ending = revoke_session(runtime, viewer, session_id)
-    if session_id != viewer.session_id:
-        return await _account_after(runtime, viewer, ending, "That browser is signed out.")
+async def end_session(caller: PageCaller, session_id: UUID) -> Response:
+    ending = revoke_session(*caller, session_id)
+    if session_id != caller.viewer.session_id:
+        return await _account_after(caller, ending, "That browser is signed out.")
     await ending
     response = RedirectResponse("/sign-in", status_code=303)
     drop_cookie(response)
@@ -139,77 +135,53 @@ async def end_session(runtime: AppRuntime, viewer: PageViewer, session_id: UUID)
 
 
 @router.post("/account/keys")
-async def make_key(runtime: AppRuntime, viewer: PageViewer, name: Short) -> Response:
+async def make_key(caller: PageCaller, name: Short) -> Response:
     try:
-        made = await create_api_key(runtime, viewer, name=name)
+        made = await create_api_key(*caller, name=name)
     except Refused as refused:
-        return await _account(runtime, viewer, refused)
-    return await _account(runtime, viewer, secret=made.key, secret_name="Your new key")
+        return await _account(caller, refused)
+    return await _account(caller, secret=made.key, secret_name="Your new key")
 
 
 @router.post("/account/keys/{key_id}/revoke")
-async def end_key(runtime: AppRuntime, viewer: PageViewer, key_id: UUID) -> Response:
-    return await _account_after(runtime, viewer, revoke_api_key(runtime, viewer, key_id), "The key is revoked.")
+async def end_key(caller: PageCaller, key_id: UUID) -> Response:
+    return await _account_after(caller, revoke_api_key(*caller, key_id), "The key is revoked.")
 
 
 @router.post("/account/invitations")
-async def invite(
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    note: Annotated[str, Form(max_length=500)] = "",
-    role: Annotated[Role, Form()] = "member",
-    max_uses: Annotated[int, Form()] = 1,
-    days: Annotated[int, Form()] = 7,
-) -> Response:
+async def invite(caller: PageCaller, form: Annotated[InvitationForm, Form()]) -> Response:
     try:
-        made = await create_invitation(runtime, viewer, role=role, note=note, max_uses=max_uses, days=days)
+        made = await create_invitation(*caller, **dict(form))
     except Refused as refused:
-        return await _account(runtime, viewer, refused)
-    return await _account(runtime, viewer, secret=made.code, secret_name="The invitation code")
+        return await _account(caller, refused)
+    return await _account(caller, secret=made.code, secret_name="The invitation code")
 
 
 @router.post("/account/invitations/{invitation_id}/revoke")
-async def end_invitation(runtime: AppRuntime, viewer: PageViewer, invitation_id: UUID) -> Response:
-    ending = revoke_invitation(runtime, viewer, invitation_id)
-    return await _account_after(runtime, viewer, ending, "The invitation is taken back.")
+async def end_invitation(caller: PageCaller, invitation_id: UUID) -> Response:
+    ending = revoke_invitation(*caller, invitation_id)
+    return await _account_after(caller, ending, "The invitation is taken back.")
 
 
-async def _account_after(runtime: Runtime, viewer: Viewer, action: Awaitable[object], notice: str) -> Response:
+async def _account_after(caller: Caller, action: Awaitable[object], notice: str) -> Response:
     """The account page, behind something that was done or refused."""
     try:
         await action
     except Refused as refused:
-        return await _account(runtime, viewer, refused)
-    return await _account(runtime, viewer, notice=notice)
+        return await _account(caller, refused)
+    return await _account(caller, notice=notice)
 
 
 async def _account(
-    runtime: Runtime,
-    viewer: Viewer,
-    refused: Refused | None = None,
-    *,
-    notice: str = "",
-    secret: str = "",
-    secret_name: str = "",
+    caller: Caller, refused: Refused | None = None, *, notice: str = "", secret: str = "", secret_name: str = ""
 ) -> Response:
-    require_person(viewer)
-    view = (await account_view(runtime, viewer)).with_(
-        notice=notice,
-        error=refused.sentence if refused else "",
-        secret=secret,
-        secret_name=secret_name,
-    )
-    return _page("account.html", refused, view=view, shortest=SHORTEST_PASSWORD)
+    require_person(caller.viewer)
+    news = {"notice": notice, "secret": secret, "secret_name": secret_name}
+    return fresh_page("account.html", refused, shortest=SHORTEST_PASSWORD, **news, **await account_context(*caller))
 
 
 def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
-    error = refused.sentence if refused else ""
-    return _page("sign_up.html", refused, given=given, error=error, shortest=SHORTEST_PASSWORD)
-
-
-def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
-    status, headers = (refused.status, refused.headers) if refused else (200, {})
-    return HTMLResponse(str(render(template, **context)), status, _UNCACHED | headers)
+    return fresh_page("sign_up.html", refused, given=given, shortest=SHORTEST_PASSWORD)
 
 
 def _inside(path: str) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.schemas.characters import MAX_EDIT_BYTES
+from tavernkit.playground.edge.api.characters import MAX_EDIT_BYTES
 from tavernkit.playground.edge.presenting.characters import (
     GalleryQuery,
     character_page_view,
@@ -26,10 +24,11 @@ from tavernkit.playground.edge.presenting.characters import (
     versions_view,
 )
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.forms import page
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, replaced
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
+from tavernkit.playground.story.characters import service
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
@@ -39,17 +38,7 @@ from tavernkit.playground.story.characters.importing import (
     start_import,
 )
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
-from tavernkit.playground.story.characters.service import (
-    begin_story,
-    delete_character,
-    duplicate_character,
-    form_of,
-    merged_with_now,
-    restore_version,
-    save_form,
-    set_avatar,
-    typed_form,
-)
+from tavernkit.playground.story.characters.service import CardForm, form_of, merged_with_now, save_form, typed_form
 
 router = APIRouter()
 
@@ -65,8 +54,7 @@ Version = Annotated[int, Form(ge=1, le=2**31 - 1)]
 
 @router.get("/characters")
 async def gallery(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     scope: Scope = "own",
     sort: Sort = "name",
     search: Words = "",
@@ -76,158 +64,162 @@ async def gallery(
 ) -> HTMLResponse:
     query = GalleryQuery(scope=scope, sort=sort, search=search.strip(), tag=tag.strip())
     is_more = after is not None and turbo_frame.startswith("more_")
-    view = await gallery_view(runtime, viewer, query, after=after, tiles_alone=is_more)
-    return _page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
+    view = await gallery_view(*caller, query, after=after, tiles_alone=is_more)
+    return page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
 
 
 @router.post("/characters/imports")
-async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
-    sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+async def import_files(caller: PageCaller) -> Response:
+    sent = received_form(caller.request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     try:
         async with sent as form:
-            job = await start_import(runtime, viewer, form.files, same_name=_same_name(form.fields.get("same_name")))
+            job = await start_import(*caller, form.files, same_name=_same_name(form.fields.get("same_name")))
     except Refused as refused:
-        view = await gallery_view(runtime, viewer, GalleryQuery())
-        return _page("characters/gallery.html", refused.status, view=view.with_(problem=refused.sentence))
+        view = await gallery_view(*caller, GalleryQuery())
+        return page("characters/gallery.html", refused, view=view.with_(problem=refused.sentence))
     return RedirectResponse(f"/characters/imports/{job.id}", status_code=303)
 
 
 @router.get("/characters/imports/{job_id}")
-async def show_import(runtime: AppRuntime, viewer: PageViewer, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
-    view = await import_view(runtime, viewer, job_id, only_failed=only_failed)
-    return _page("characters/import.html", view=view)
+async def show_import(caller: PageCaller, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
+    view = await import_view(*caller, job_id, only_failed=only_failed)
+    return page("characters/import.html", view=view)
 
 
 @router.get("/characters/imports/{job_id}/progress")
 async def import_progress(
-    runtime: AppRuntime, viewer: PageViewer, job_id: UUID, after: Annotated[int, Query(ge=0, le=MAX_FILES)]
+    caller: PageCaller, job_id: UUID, after: Annotated[int, Query(ge=0, le=MAX_FILES)]
 ) -> HTMLResponse:
     """Turbo streams for the page of an import: the files behind those whose end it shows."""
-    view = await import_view(runtime, viewer, job_id, after=after)
+    view = await import_view(*caller, job_id, after=after)
     streams = Markup().join(
-        stream("replace", f"file_{file.position}", render("characters/_file.html", file=file)) for file in view.files
+        replaced(f"file_{file.position}", "characters/_file.html", file=file) for file in view.files
     )
-    streams += stream("replace", "import_head", render("characters/_import_head.html", view=view))
+    streams += replaced("import_head", "characters/_import_head.html", view=view)
     return HTMLResponse(str(streams), media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
 
 @router.post("/characters/imports/{job_id}/stop")
-async def stop_import(runtime: AppRuntime, viewer: PageViewer, job_id: UUID) -> Response:
-    await request_cancel(runtime, viewer, job_id)
+async def stop_import(caller: PageCaller, job_id: UUID) -> Response:
+    await request_cancel(*caller, job_id)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
 @router.post("/characters/imports/{job_id}/files/{position}/version")
 async def add_file_as_version(
-    runtime: AppRuntime, viewer: PageViewer, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
+    caller: PageCaller, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
 ) -> Response:
-    await file_as_version(runtime, viewer, job_id, position)
+    await file_as_version(*caller, job_id, position)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}")
-async def show(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
-    view = await character_page_view(runtime, viewer, character_id)
-    return _page("characters/character.html", view=view)
+async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
+    view = await character_page_view(*caller, character_id)
+    return page("characters/character.html", view=view)
 
 
 @router.post("/characters/{character_id}/stories")
 async def new_story(
-    runtime: AppRuntime, viewer: PageViewer, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
+    caller: PageCaller, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
 ) -> Response:
-    started = await begin_story(runtime, viewer, character_id, greeting=greeting)
+    started = await service.begin_story(*caller, character_id, greeting=greeting)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/edit")
-async def edit(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
-    return _page("characters/edit.html", view=edit_view(await _changeable(runtime, viewer, character_id)))
+async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
+    return page("characters/edit.html", view=edit_view(await _changeable(caller, character_id)))
 
 
 @router.post("/characters/{character_id}/edit")
 @takes(MAX_EDIT_BYTES)
-async def save(request: Request, runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
-    row = await _changeable(runtime, viewer, character_id)
-    async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+async def save(caller: PageCaller, character_id: UUID) -> Response:
+    row = await _changeable(caller, character_id)
+    async with caller.request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
         typed = typed_form(sent, form_of(row.data))
         version = _version(sent.get("version"))
     try:
-        await save_form(runtime, viewer, row, typed, version=version)
+        await save_form(*caller, row, typed, version=version)
     except Refused as refused:
-        if refused.code != "stale":
-            view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
-            return _page("characters/edit.html", refused.status, view=view)
-    else:
-        return RedirectResponse(f"/characters/{character_id}", status_code=303)
-    row, merged = await merged_with_now(runtime, viewer, character_id, typed, version=version)
+        if refused.code == "stale":
+            return await _merged_page(caller, character_id, typed, version, refused)
+        view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
+        return page("characters/edit.html", refused, view=view)
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
+
+
+async def _merged_page(
+    caller: Caller, character_id: UUID, typed: CardForm, version: int, refused: Refused
+) -> HTMLResponse:
+    """The form with what was typed, over a card that was changed in the meantime."""
+    row, merged = await merged_with_now(*caller, character_id, typed, version=version)
     problem = (
         "The card was changed in the meantime. What you typed is still here; below it stands what the card says now. "
         "Save again to keep yours."
         if merged.now
         else "The card was changed in the meantime, elsewhere than where you typed. Both are here; save again."
     )
-    return _page("characters/edit.html", 409, view=edit_view(row, merged.form, now=merged.now, problem=problem))
+    return page("characters/edit.html", refused, view=edit_view(row, merged.form, now=merged.now, problem=problem))
 
 
 @router.post("/characters/{character_id}/picture")
-async def change_picture(request: Request, runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
+async def change_picture(caller: PageCaller, character_id: UUID) -> Response:
     try:
-        await set_avatar(runtime, viewer, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
+        await service.set_avatar(*caller, character_id, await one_file(caller.request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
-        shown = await _changeable(runtime, viewer, character_id)
-        return _page("characters/edit.html", refused.status, view=edit_view(shown, problem=refused.sentence))
+        shown = await _changeable(caller, character_id)
+        return page("characters/edit.html", refused, view=edit_view(shown, problem=refused.sentence))
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.post("/characters/{character_id}/duplicate")
-async def duplicate(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
-    copy = await duplicate_character(runtime, viewer, character_id)
+async def duplicate(caller: PageCaller, character_id: UUID) -> Response:
+    copy = await service.duplicate_character(*caller, character_id)
     return RedirectResponse(f"/characters/{copy.id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/versions")
-async def versions(runtime: AppRuntime, viewer: PageViewer, character_id: UUID, after: After = None) -> HTMLResponse:
-    view = await versions_view(runtime, viewer, character_id, after=after)
-    return _page("characters/versions.html", view=view)
+async def versions(caller: PageCaller, character_id: UUID, after: After = None) -> HTMLResponse:
+    view = await versions_view(*caller, character_id, after=after)
+    return page("characters/versions.html", view=view)
 
 
 @router.get("/characters/{character_id}/versions/{number}")
-async def version(runtime: AppRuntime, viewer: PageViewer, character_id: UUID, number: Number) -> HTMLResponse:
-    view = await version_page_view(runtime, viewer, character_id, number)
-    return _page("characters/version.html", view=view)
+async def version(caller: PageCaller, character_id: UUID, number: Number) -> HTMLResponse:
+    view = await version_page_view(*caller, character_id, number)
+    return page("characters/version.html", view=view)
 
 
 @router.post("/characters/{character_id}/versions/{number}/restore")
-async def restore(
-    runtime: AppRuntime, viewer: PageViewer, character_id: UUID, number: Number, version: Version
-) -> Response:
+async def restore(caller: PageCaller, character_id: UUID, number: Number, version: Version) -> Response:
     try:
-        await restore_version(runtime, viewer, character_id, version=version, number=number)
+        await service.restore_version(*caller, character_id, version=version, number=number)
     except Refused as refused:
         if refused.code != "stale":
             raise
         problem = "The card was changed in the meantime. This is how it differs now."
-        view = await version_page_view(runtime, viewer, character_id, number, problem=problem)
-        return _page("characters/version.html", refused.status, view=view)
+        view = await version_page_view(*caller, character_id, number, problem=problem)
+        return page("characters/version.html", refused, view=view)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/delete")
-async def ask_before_deleting(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
-    view = await deletion_view(runtime, viewer, character_id)
-    return _page("characters/delete.html", view=view)
+async def ask_before_deleting(caller: PageCaller, character_id: UUID) -> HTMLResponse:
+    view = await deletion_view(*caller, character_id)
+    return page("characters/delete.html", view=view)
 
 
 @router.post("/characters/{character_id}/delete")
-async def delete(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
-    await delete_character(runtime, viewer, character_id)
+async def delete(caller: PageCaller, character_id: UUID) -> Response:
+    await service.delete_character(*caller, character_id)
     return RedirectResponse("/characters", status_code=303)
 
 
-async def _changeable(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
-    check_changeable(row, viewer)
+async def _changeable(caller: Caller, character_id: UUID) -> Character:
+    async with caller.runtime.database.read() as session:
+        row = await find_character(session, character_id, caller.viewer)
+    check_changeable(row, caller.viewer)
     return row
 
 
@@ -236,10 +228,6 @@ def _version(sent: object) -> int:
         return max(int(sent), 1)
     sentence = "The form does not say which version of the card it was made from. Open it again."
     raise Refused(code="invalid", sentence=sentence)
-
-
-def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
-    return HTMLResponse(str(render(template, **context)), status_code=status)
 
 
 def _same_name(chosen: str | None) -> SameName:

@@ -1,4 +1,4 @@
-"""The chat page and its events."""
+"""The chat page and its events, and the page with the tree of conversations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from pydantic import StringConstraints
 
@@ -18,17 +18,22 @@ from tavernkit.playground.edge.live.streaming import (
     merged_streams,
     message_stream,
     readable_conversation,
-    run_stream,
 )
+from tavernkit.playground.edge.pages.runs import run_answer
+from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing
-from tavernkit.playground.story.conversations.service import restore_conversation
+from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
+from tavernkit.playground.story.conversations.documents import ConversationChange
+from tavernkit.playground.story.conversations.queries import read_conversation
+from tavernkit.playground.story.conversations.service import (
+    change_conversation,
+    delete_conversation,
+    restore_conversation,
+)
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.actions import retry
-from tavernkit.playground.story.runs.round_control import skip_turn
 
 router = APIRouter()
 
@@ -41,69 +46,42 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 
 
 @router.get("/conversations/{conversation_id}")
-async def show(
-    runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, undo: UUID | None = None
-) -> HTMLResponse:
-    view = await conversation_view(runtime, conversation_id, viewer, undo=undo)
-    # The page tells where the stream goes on; a copy from the cache would tell an old place.
-    return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
+async def show(caller: PageCaller, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
+    view = await conversation_view(caller.runtime, conversation_id, caller.viewer, undo=undo)
+    return fresh_page("conversation.html", view=view)
 
 
 @router.get("/conversations/{conversation_id}/older")
-async def older(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, before: Number) -> HTMLResponse:
-    view = await older_view(runtime, conversation_id, viewer, before=before)
-    return HTMLResponse(str(render("_older.html", older=view)))
+async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HTMLResponse:
+    view = await older_view(caller.runtime, conversation_id, caller.viewer, before=before)
+    return page("_older.html", older=view)
 
 
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    content: Annotated[str, Form()],
-    id: Annotated[UUID | None, Form()] = None,
+    caller: PageCaller, conversation_id: UUID, content: Text, id: Annotated[UUID | None, Form()] = None
 ) -> Response:
-    sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
-    async with runtime.database.read() as session:
-        permissions = await find_permissions(session, conversation_id, viewer)
-        streams = await message_stream(session, sent.id, permissions) + await run_stream(
-            runtime, session, conversation_id
-        )
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
-@router.post("/conversations/{conversation_id}/retry")
-async def retry_reply(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await retry(runtime, viewer, conversation_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
-@router.post("/conversations/{conversation_id}/skip")
-async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await skip_turn(runtime, viewer, conversation_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+    sent = await send_message(*caller, conversation_id, message_id=id or caller.runtime.ids(), content=content)
+    async with caller.runtime.database.read() as session:
+        permissions = await find_permissions(session, conversation_id, caller.viewer)
+        first = await message_stream(session, sent.id, permissions)
+    return await run_answer(caller, conversation_id, first)
 
 
 @router.post("/conversations/{conversation_id}/restore")
 async def restore(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     next: Annotated[Literal["archive", "conversation"], Form()] = "conversation",
 ) -> Response:
     """Bring an archived story back, and go on in it or to the others."""
-    await restore_conversation(runtime, viewer, conversation_id)
+    await restore_conversation(*caller, conversation_id)
     address = "/archive" if next == "archive" else f"/conversations/{conversation_id}"
     return RedirectResponse(address, status_code=303)
 
 
 @router.get("/events")
-async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watch: Watched) -> StreamingResponse:
+async def events(caller: PageCaller, watch: Watched) -> StreamingResponse:
     """Server-sent events of several conversations, each named with the last event that its page has seen, or without
     one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
     written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
@@ -111,23 +89,25 @@ async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watc
     refused: list[UUID] = []
     for conversation_id, after in map(_conversation_and_number, watch):
         try:
-            conversation, entry = await readable_conversation(runtime, viewer, conversation_id)
+            conversation, entry = await readable_conversation(*caller, conversation_id)
         except Refused:
             refused.append(conversation_id)
             continue
         streams[conversation_id] = conversation_stream(
-            runtime,
+            caller.runtime,
             conversation_id,
             conversation.last_event if after is None else after,
-            user_id=viewer.user_id,
+            user_id=caller.viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             permissions=permissions_of(conversation, entry),
-            may_read=access_check(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
+            may_read=access_check(
+                *caller, proof_of(caller.request), caller.request.app.state.owner_id, conversation_id
+            ),
         )
     if not streams:
         raise missing()
     return StreamingResponse(
-        merged_streams(runtime, streams, refused),
+        merged_streams(caller.runtime, streams, refused),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
@@ -136,3 +116,53 @@ async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watc
 def _conversation_and_number(watched: str) -> tuple[UUID, int | None]:
     conversation_id, _, number = watched.partition(":")
     return UUID(conversation_id), int(number) if number else None
+
+
+tree_router = APIRouter(prefix="/conversations/{conversation_id}")
+
+Here = Annotated[UUID | None, Form()]
+
+
+@tree_router.get("/tree")
+async def tree(caller: PageCaller, conversation_id: UUID) -> Response:
+    view = await tree_view(*caller, conversation_id)
+    return fresh_page("tree.html", view=view)
+
+
+@tree_router.post("/rename")
+async def rename(
+    caller: PageCaller,
+    conversation_id: UUID,
+    settings_version: Version,
+    title: Annotated[str, Form(max_length=10_000)],
+    here: Here = None,
+) -> Response:
+    """Give a conversation another title; `here` is the one whose tree is looked at."""
+    shown = here or conversation_id
+    try:
+        change = understood(ConversationChange, settings_version=settings_version, title=title)
+        await change_conversation(*caller, conversation_id, settings_version=settings_version, title=change.title)
+    except Refused as refused:
+        return await _refused(caller, shown, conversation_id, refused, typed=title)
+    return RedirectResponse(f"/conversations/{shown}/tree#node_{conversation_id}", status_code=303)
+
+
+@tree_router.post("/delete")
+async def delete(caller: PageCaller, conversation_id: UUID, here: Here = None) -> Response:
+    """Delete a conversation, and go back to the tree that it was in, if there is one left."""
+    row = await read_conversation(*caller, conversation_id)
+    try:
+        await delete_conversation(*caller, conversation_id)
+    except Refused as refused:
+        return await _refused(caller, here or conversation_id, conversation_id, refused, typed="")
+    left = here if here != conversation_id else row.parent_conversation_id
+    address = f"/spaces/{row.space_id}" if left is None else f"/conversations/{left}/tree"
+    return RedirectResponse(address, status_code=303)
+
+
+async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: Refused, *, typed: str) -> Response:
+    """The tree with the sentence beside the conversation that it is about."""
+    if refused.code == "not_found":
+        raise refused
+    view = await tree_view(*caller, shown, problem=refused.sentence, problem_id=conversation_id, typed=typed)
+    return fresh_page("tree.html", refused, view=view)

@@ -8,43 +8,37 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view, places
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.web.requests import PageCaller
+from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
 
 NOBODY = "Choose at least one character."
-_UNCACHED = {"Cache-Control": "no-store"}
 
 
 @router.get("/")
-async def home(
-    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
-) -> Response:
-    view = await home_view(runtime, viewer, after=_place(after))
-    return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
+async def home(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    view = await home_view(*caller, after=_place(after))
+    return fresh_page("home.html", view=view)
 
 
 @router.get("/archive")
-async def archive(
-    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
-) -> Response:
-    view = await archive_view(runtime, viewer, after=_place(after))
-    return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
+async def archive(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    view = await archive_view(*caller, after=_place(after))
+    return fresh_page("archive.html", view=view)
 
 
 @router.get("/spaces/new")
 async def new_story(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
@@ -52,20 +46,18 @@ async def new_story(
 ) -> Response:
     """The form; a search brings along what is chosen and typed so far."""
     view = await new_story_view(
-        runtime,
-        viewer,
+        *caller,
         character_ids=character_id,
         persona_id="default" if persona_id is None else persona_id if isinstance(persona_id, UUID) else None,
         name=name,
         search=search.strip(),
     )
-    return HTMLResponse(str(render("new_story.html", view=view)), headers=_UNCACHED)
+    return fresh_page("new_story.html", view=view)
 
 
 @router.post("/spaces/new")
 async def begin_story(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
@@ -74,33 +66,31 @@ async def begin_story(
     try:
         if not character_id:
             raise Refused(code="invalid", sentence=NOBODY)
-        made = await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
+        made = await create_space(*caller, name=name, character_ids=character_id, persona_id=chosen)
     except Refused as refused:
         view = await new_story_view(
-            runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
+            *caller, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
         )
-        return HTMLResponse(str(render("new_story.html", view=view)), refused.status, _UNCACHED)
+        return fresh_page("new_story.html", refused, view=view)
     return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
 
 
 @router.post("/spaces")
-async def begin_story_at_once(
-    runtime: AppRuntime, viewer: PageViewer, character_id: Annotated[UUID, Form()]
-) -> Response:
+async def begin_story_at_once(caller: PageCaller, character_id: Annotated[UUID, Form()]) -> Response:
     """A story with one character, as whoever took part the last time."""
-    async with runtime.database.read() as session:
-        user = await session.get_one(User, viewer.user_id)
-    started = await start_story(runtime, user, character_id)
+    async with caller.runtime.database.read() as session:
+        user = await session.get_one(User, caller.viewer.user_id)
+    started = await start_story(caller.runtime, user, character_id)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
 @router.get("/palette.json")
 async def palette(
-    response: Response, runtime: AppRuntime, viewer: PageViewer, q: Annotated[str, Query(max_length=1000)] = ""
+    response: Response, caller: PageCaller, q: Annotated[str, Query(max_length=1000)] = ""
 ) -> dict[str, list[dict[str, str]]]:
     """Where the palette leads."""
-    response.headers.update(_UNCACHED)
-    return {"places": await places(runtime, viewer, q)}
+    response.headers["Cache-Control"] = "no-store"
+    return {"places": await places(*caller, q)}
 
 
 def _place(after: str | None) -> tuple[datetime, UUID] | None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.schemas.members import MemberChange
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.presenting.spaces import members_view
-from tavernkit.playground.edge.web.forms import Version, understood, whole_number
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.forms import Direction, Version, refusal_of, understood, whole_number
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.access.access import Access, active_members, member_for
+from tavernkit.playground.story.access.documents import MemberChange
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/members", dependencies=IN_PANEL)
@@ -27,45 +25,31 @@ CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provide
 
 @router.get("")
 async def members(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    search: Annotated[str, Query(max_length=200)] = "",
+    caller: PageCaller, conversation_id: UUID, search: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
-    view = await members_view(runtime, viewer, conversation_id, search=search)
-    return panel_page(request, "members", view)
+    view = await members_view(*caller, conversation_id, search=search)
+    return panel_page(caller.request, "members", view)
 
 
 @router.post("")
 async def add(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     conversation_id: UUID,
     character_id: Annotated[UUID | None, Form()] = None,
     user_id: Annotated[UUID | None, Form()] = None,
     search: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
     """Somebody joins, or comes back."""
-    async with runtime.database.read() as session:
-        _, access = await panel_access(session, viewer, conversation_id)
-    joining = add_member(runtime, viewer, access.space.id, character_id=character_id, user_id=user_id)
-    return await _answer(request, runtime, viewer, conversation_id, joining, search=search)
+    _, access = await caller.read(panel_access, conversation_id)
+    joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
+    return await _answer(caller, conversation_id, joining, search=search)
 
 
 @router.post("/{member_id}")
-async def change(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    member_id: UUID,
-    settings_version: Version,
-) -> Response:
+async def change(caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version) -> Response:
     """Change what the form names; an empty field takes a choice back."""
     # Read by hand: FastAPI takes an empty field for one that is not there.
-    form = await request.form()
+    form = await caller.request.form()
     given = {name: value for name, value in form.items() if isinstance(value, str) and name in CHANGEABLE}
     changes: dict[str, Any] = {name: value or None for name, value in given.items()}
 
@@ -74,35 +58,27 @@ async def change(
         if share is not None:
             changes["talkativeness"] = whole_number(share, name="Talkativeness", least=0, most=100) / 100
         checked = understood(MemberChange, settings_version=0, **changes).model_dump(include=set(changes))
-        await change_member(runtime, viewer, member_id, settings_version=settings_version, changes=checked)
+        await change_member(*caller, member_id, settings_version=settings_version, changes=checked)
 
-    return await _answer(request, runtime, viewer, conversation_id, save())
+    return await _answer(caller, conversation_id, save())
 
 
 @router.post("/{member_id}/remove")
-async def remove(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, member_id: UUID
-) -> Response:
-    return await _answer(request, runtime, viewer, conversation_id, remove_member(runtime, viewer, member_id))
+async def remove(caller: PageCaller, conversation_id: UUID, member_id: UUID) -> Response:
+    return await _answer(caller, conversation_id, remove_member(*caller, member_id))
 
 
 @router.post("/{member_id}/move")
 async def move(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    member_id: UUID,
-    settings_version: Version,
-    direction: Annotated[Literal["up", "down"], Form()],
+    caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version, direction: Direction
 ) -> Response:
     """Change places with whoever is before or behind; `settings_version` is the space's."""
-    async with runtime.database.read() as session:
-        member, _ = await member_for(session, member_id, viewer, Access.READ)
+    async with caller.runtime.database.read() as session:
+        member, _ = await member_for(session, member_id, caller.viewer, Access.READ)
         ids = [row.id for row in await active_members(session, member.space_id)]
     moved = _moved(ids, member_id, -1 if direction == "up" else 1)
-    moving = reorder_members(runtime, viewer, member.space_id, settings_version=settings_version, member_ids=moved)
-    return await _answer(request, runtime, viewer, conversation_id, moving)
+    moving = reorder_members(*caller, member.space_id, settings_version=settings_version, member_ids=moved)
+    return await _answer(caller, conversation_id, moving)
 
 
 def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
@@ -114,31 +90,17 @@ def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
     return ids
 
 
-async def _answer(
-    request: Request,
-    runtime: Runtime,
-    viewer: Viewer,
-    conversation_id: UUID,
-    action: Awaitable[object],
-    *,
-    search: str = "",
-) -> Response:
+async def _answer(caller: Visitor, conversation_id: UUID, action: Awaitable[object], *, search: str = "") -> Response:
     """Do it, and show the tab as it is then, with the sentence about what was refused."""
-    refused: Refused | None = None
-    try:
-        await action
-    except Refused as raised:
-        if raised.code == "not_found":
-            raise
-        refused = raised
+    refused = await refusal_of(action)
     problem = refused.sentence if refused else ""
     try:
-        view = await members_view(runtime, viewer, conversation_id, search=search, problem=problem)
+        view = await members_view(*caller, conversation_id, search=search, problem=problem)
     except Refused:
         if refused is not None:
             raise refused from None
         # Who has just left sees no more of the space.
         return RedirectResponse("/", status_code=303)
     return panel_answer(
-        request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
+        caller.request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
     )

@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Request, Response
+from fastapi import APIRouter, Form, Header, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.live.streaming import message_stream, run_stream
+from tavernkit.playground.edge.live.streaming import message_stream
+from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.messages import MessageView, find_permissions, shown_to
-from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page
 from tavernkit.playground.edge.web.requests import (
     TOAST,
-    AppRuntime,
-    PageViewer,
+    PageCaller,
     ToastView,
+    Visitor,
     answer,
     refuse_in,
+    replaced,
+    streamed,
     toast_stream,
     wants_streams,
 )
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.messages.service import (
@@ -44,182 +45,140 @@ router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAS
 Revision = Annotated[int | None, Form(ge=1, le=2**31 - 1)]
 Frame = Annotated[str, Header()]
 
-_UNCACHED = {"Cache-Control": "no-store"}
 _NOTHING = Markup()
 
 
 @router.get("")
-async def show(runtime: AppRuntime, viewer: PageViewer, message_id: UUID, turbo_frame: Frame = "") -> Response:
+async def show(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") -> Response:
     """The text, for the frame that it was edited in; for everybody else the way to its place."""
-    message, _ = await shown_to(runtime, viewer, message_id)
+    message, _ = await shown_to(*caller, message_id)
     if not turbo_frame:
         return RedirectResponse(_place(message.conversation_id, message_id), status_code=303)
-    return HTMLResponse(str(render("_message_text.html", message=message)), headers=_UNCACHED)
+    return fresh_page("_message_text.html", message=message)
 
 
 @router.get("/edit")
-async def edit(runtime: AppRuntime, viewer: PageViewer, message_id: UUID, turbo_frame: Frame = "") -> Response:
-    found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+async def edit(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") -> Response:
+    found = await shown_to(*caller, message_id, needs=Access.MODERATE)
     return _edit_page(found[0], alone=not turbo_frame)
 
 
 @router.post("")
-async def save(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    message_id: UUID,
-    content: Annotated[str, Form()] = "",
-    revision: Revision = None,
-) -> Response:
+async def save(caller: PageCaller, message_id: UUID, content: Text = "", revision: Revision = None) -> Response:
     try:
-        saved = await edit_message(runtime, viewer, message_id, content=content, revision=revision)
+        saved = await edit_message(*caller, message_id, content=content, revision=revision)
     except Refused as refused:
-        return await _not_saved(request, runtime, viewer, message_id, content, refused)
-    return await _changed(request, runtime, viewer, saved, first=stream("remove", f"edit_{message_id}"))
+        return await _not_saved(caller, message_id, content, refused)
+    return await _changed(caller, saved, first=stream("remove", f"edit_{message_id}"))
 
 
 @router.post("/swipe")
 async def swipe(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    message_id: UUID,
-    to: Annotated[Literal["left", "right"], Form()] = "right",
+    caller: PageCaller, message_id: UUID, to: Annotated[Literal["left", "right"], Form()] = "right"
 ) -> Response:
-    return await _changed(request, runtime, viewer, await select_swipe(runtime, viewer, message_id, to))
+    return await _changed(caller, await select_swipe(*caller, message_id, to))
 
 
 @router.post("/exclude")
-async def exclude(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
-    return await _changed(request, runtime, viewer, await exclude_message(runtime, viewer, message_id))
+async def exclude(caller: PageCaller, message_id: UUID) -> Response:
+    return await _changed(caller, await exclude_message(*caller, message_id))
 
 
 @router.post("/include")
-async def include(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
-    return await _changed(request, runtime, viewer, await include_message(runtime, viewer, message_id))
+async def include(caller: PageCaller, message_id: UUID) -> Response:
+    return await _changed(caller, await include_message(*caller, message_id))
 
 
 @router.post("/hide")
-async def hide(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
-    hidden = await hide_message(runtime, viewer, message_id)
-    toast = ToastView(sentence="The message is deleted.", restore_id=str(message_id))
-    async with runtime.database.read() as session:
-        streams = (
-            stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast_stream(toast)
-        )
-        streams += await run_stream(runtime, session, hidden.conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{hidden.conversation_id}?undo={message_id}")
+async def hide(caller: PageCaller, message_id: UUID) -> Response:
+    hidden = await hide_message(*caller, message_id)
+    toast = toast_stream(ToastView(sentence="The message is deleted.", restore_id=str(message_id)))
+    first = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast
+    undo = f"/conversations/{hidden.conversation_id}?undo={message_id}"
+    return await run_answer(caller, hidden.conversation_id, first, otherwise=undo)
 
 
 @router.post("/restore")
-async def restore(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
-    restored = await restore_message(runtime, viewer, message_id)
-    async with runtime.database.read() as session:
-        permissions = await find_permissions(session, restored.conversation_id, viewer)
-        streams = await message_stream(session, message_id, permissions, kind="message_restored")
-        streams += toast_stream(ToastView(sentence="The message is back.")) + await run_stream(
-            runtime, session, restored.conversation_id
-        )
-    return answer(request, streams, otherwise=_place(restored.conversation_id, message_id))
+async def restore(caller: PageCaller, message_id: UUID) -> Response:
+    restored = await restore_message(*caller, message_id)
+    async with caller.runtime.database.read() as session:
+        permissions = await find_permissions(session, restored.conversation_id, caller.viewer)
+        first = await message_stream(session, message_id, permissions, kind="message_restored")
+    first += toast_stream(ToastView(sentence="The message is back."))
+    place = _place(restored.conversation_id, message_id)
+    return await run_answer(caller, restored.conversation_id, first, otherwise=place)
 
 
 @router.post("/regenerate")
-async def regenerate_reply(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    message_id: UUID,
-    only_message: Annotated[bool, Form()] = False,
-) -> Response:
+async def regenerate_reply(caller: PageCaller, message_id: UUID, only_message: Flag = False) -> Response:
     """In its place if it is the last message, else in a branch, where the page then goes."""
-    found = await shown_to(runtime, viewer, message_id)
+    found = await shown_to(*caller, message_id)
     conversation_id = UUID(found[0].conversation_id)
-    run = await regenerate(runtime, viewer, conversation_id, message_id=message_id, only_message=only_message)
+    run = await regenerate(*caller, conversation_id, message_id=message_id, only_message=only_message)
     if run.conversation_id != conversation_id:
         return RedirectResponse(f"/conversations/{run.conversation_id}", status_code=303)
-    return await _begun(request, runtime, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/continue")
-async def go_on(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
-    found = await shown_to(runtime, viewer, message_id)
+async def go_on(caller: PageCaller, message_id: UUID) -> Response:
+    found = await shown_to(*caller, message_id)
     conversation_id = UUID(found[0].conversation_id)
-    await continue_reply(runtime, viewer, conversation_id)
-    return await _begun(request, runtime, conversation_id)
+    await continue_reply(*caller, conversation_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/branch")
-async def branch(runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
+async def branch(caller: PageCaller, message_id: UUID) -> Response:
     """A story that goes on differently from here; where there are only threads, one of these."""
-    message, permissions = await shown_to(runtime, viewer, message_id)
+    message, permissions = await shown_to(*caller, message_id)
     kind: ForkKind = "branch" if permissions.has_branches else "thread"
-    made = await fork(runtime, viewer, UUID(message.conversation_id), message_id, kind=kind)
+    made = await fork(*caller, UUID(message.conversation_id), message_id, kind=kind)
     return RedirectResponse(f"/conversations/{made.id}", status_code=303)
 
 
 @router.post("/checkpoint")
-async def checkpoint(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
+async def checkpoint(caller: PageCaller, message_id: UUID) -> Response:
     """The story up to here, to come back to; the page stays where it is."""
-    message, permissions = await shown_to(runtime, viewer, message_id)
+    message, permissions = await shown_to(*caller, message_id)
     conversation_id = message.conversation_id
     kind: ForkKind = "checkpoint" if permissions.has_branches else "thread"
-    made = await fork(runtime, viewer, UUID(conversation_id), message_id, kind=kind)
+    made = await fork(*caller, UUID(conversation_id), message_id, kind=kind)
     toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
-    return answer(request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
+    return answer(caller.request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
 
 
-async def _changed(
-    request: Request, runtime: Runtime, viewer: Viewer, changed: Message, *, first: Markup = _NOTHING
-) -> Response:
+async def _changed(caller: Visitor, changed: Message, *, first: Markup = _NOTHING) -> Response:
     """The message as it is now, for who has just changed it."""
-    async with runtime.database.read() as session:
-        permissions = await find_permissions(session, changed.conversation_id, viewer)
+    async with caller.runtime.database.read() as session:
+        permissions = await find_permissions(session, changed.conversation_id, caller.viewer)
         streams = first + await message_stream(session, changed.id, permissions, kind="message_changed")
-    return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
+    return answer(caller.request, streams, otherwise=_place(changed.conversation_id, changed.id))
 
 
-async def _begun(request: Request, runtime: Runtime, conversation_id: UUID) -> Response:
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
-
-
-async def _not_saved(
-    request: Request, runtime: Runtime, viewer: Viewer, message_id: UUID, typed: str, refused: Refused
-) -> Response:
+async def _not_saved(caller: Visitor, message_id: UUID, typed: str, refused: Refused) -> Response:
     """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
     try:
-        message, _ = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+        message, _ = await shown_to(*caller, message_id, needs=Access.MODERATE)
     except Refused:
         raise refused from None
-    is_stale = refused.code == "stale"
-    if not wants_streams(request):
-        return _edit_page(
-            message, alone=True, typed=typed, error=refused.sentence, is_stale=is_stale, status=refused.status
-        )
-    note = render("_message_edit_note.html", message=message, error=refused.sentence, is_stale=is_stale)
-    html = stream("replace", f"edit_{message_id}_note", note)
-    return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+    if not wants_streams(caller.request):
+        return _edit_page(message, alone=True, typed=typed, refused=refused)
+    place, is_stale, problem = f"edit_{message_id}_note", refused.code == "stale", refused.sentence
+    note = replaced(place, "_message_edit_note.html", message=message, problem=problem, is_stale=is_stale)
+    return streamed(note, refused.status)
 
 
 def _edit_page(
-    message: MessageView,
-    *,
-    alone: bool,
-    typed: str | None = None,
-    error: str = "",
-    is_stale: bool = False,
-    status: int = 200,
+    message: MessageView, *, alone: bool, typed: str | None = None, refused: Refused | None = None
 ) -> HTMLResponse:
-    html = render(
+    return fresh_page(
         "message_edit.html" if alone else "_message_edit.html",
+        refused,
         message=message,
         typed=message.content if typed is None else typed,
-        error=error,
-        is_stale=is_stale,
+        is_stale=refused is not None and refused.code == "stale",
     )
-    return HTMLResponse(str(html), status, headers=_UNCACHED)
 
 
 def _place(conversation_id: UUID | str, message_id: UUID) -> str:

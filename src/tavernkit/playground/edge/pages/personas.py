@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 from pydantic import Field
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Persona
-from tavernkit.playground.base.names import initials
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.personas import (
     LABELS,
@@ -22,14 +19,12 @@ from tavernkit.playground.edge.views.personas import (
     ROLES,
     PersonaForm,
     differences,
-    persona_form,
     personas_view,
 )
-from tavernkit.playground.edge.web.forms import Version, page, saved_streams, understood
+from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
-from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
@@ -48,116 +43,96 @@ class SeenPersonaForm(PersonaForm):
 
 
 @router.get("/personas")
-async def personas(runtime: AppRuntime, viewer: PageViewer, after: After = None) -> HTMLResponse:
-    return page("personas/index.html", view=await personas_view(runtime, viewer, after))
+async def personas(caller: PageCaller, after: After = None) -> HTMLResponse:
+    return page("personas/index.html", view=await personas_view(*caller, after))
 
 
 @router.get("/personas/new")
-async def new(_: PageViewer) -> HTMLResponse:
-    return _form_page(None, PersonaForm())
+async def new(_: PageCaller) -> HTMLResponse:
+    return _form_page(None, PersonaForm.model_validate({}))
 
 
 @router.post("/personas")
-async def create(runtime: AppRuntime, viewer: PageViewer, form: Annotated[PersonaForm, Form()]) -> Response:
+async def create(caller: PageCaller, form: Annotated[PersonaForm, Form()]) -> Response:
     try:
-        made = await service.create_persona(runtime, viewer, understood(NewPersona, **form.fields()))
+        made = await service.create_persona(*caller, understood(NewPersona, **form.fields()))
     except Refused as refused:
         return _form_page(None, form, refused)
     return RedirectResponse(f"/personas/{made.id}", status_code=303)
 
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, _: str) -> ImportedItem:
-        rows, known, report = await service.import_personas(runtime, viewer, data)
+        rows, known, report = await service.import_personas(*caller, data)
         passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
         count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
         return ImportedItem(name=count + passed_over, address="/personas", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
-    library = render("personas/_library.html", view=await personas_view(runtime, viewer))
-    return imported_answer(request, outcomes, library, otherwise="/personas")
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
+    library = render("personas/_library.html", view=await personas_view(*caller))
+    return imported_answer(caller.request, outcomes, library, otherwise="/personas")
 
 
 @router.get("/personas/{persona_id}")
-async def show(runtime: AppRuntime, viewer: PageViewer, persona_id: UUID) -> Response:
-    return await _persona_page(runtime, viewer, persona_id)
+async def show(caller: PageCaller, persona_id: UUID) -> Response:
+    return await _persona_page(caller, persona_id)
 
 
 @router.post("/personas/{persona_id}")
-async def change(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    persona_id: UUID,
-    given: Annotated[SeenPersonaForm, Form()],
-) -> Response:
+async def change(caller: PageCaller, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]) -> Response:
     form = PersonaForm(**given.model_dump(exclude={"settings_version"}))
     try:
         patch = understood(PatchPersona, settings_version=given.settings_version, **form.fields())
-        row = await service.update_persona(runtime, viewer, persona_id, patch)
+        row = await service.update_persona(*caller, persona_id, patch)
     except Refused as refused:
-        return await _persona_page(runtime, viewer, persona_id, form=form, refused=refused)
+        return await _persona_page(caller, persona_id, form=form, refused=refused)
     streams = saved_streams("settings_version", row.settings_version, row.updated_at) + _picture(row)
-    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+    return answer(caller.request, streams, otherwise=f"/personas/{persona_id}")
 
 
 @router.post("/personas/{persona_id}/default")
-async def choose_default(
-    runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: Version
-) -> Response:
-    patch = PatchPersona(settings_version=settings_version, is_default=True)
-    await service.update_persona(runtime, viewer, persona_id, patch)
+async def choose_default(caller: PageCaller, persona_id: UUID, settings_version: Version) -> Response:
+    patch = understood(PatchPersona, settings_version=settings_version, is_default=True)
+    await service.update_persona(*caller, persona_id, patch)
     return RedirectResponse("/personas", status_code=303)
 
 
 @router.post("/personas/{persona_id}/picture", openapi_extra=file_body("file"))
-async def put_picture(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: VersionInAddress
-) -> Response:
+async def put_picture(caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress) -> Response:
     try:
-        data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+        data = await one_file(caller.request, max_bytes=MAX_PICTURE_BYTES)
     except Refused as refused:
-        return await _persona_page(runtime, viewer, persona_id, refused=refused)
-    return await _pictured(request, runtime, viewer, persona_id, data, settings_version)
+        return await _persona_page(caller, persona_id, refused=refused)
+    return await _pictured(caller, persona_id, data, settings_version)
 
 
 @router.post("/personas/{persona_id}/picture/remove")
-async def remove_picture(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: VersionInAddress
-) -> Response:
-    return await _pictured(request, runtime, viewer, persona_id, None, settings_version)
+async def remove_picture(caller: PageCaller, persona_id: UUID, settings_version: VersionInAddress) -> Response:
+    return await _pictured(caller, persona_id, None, settings_version)
 
 
 @router.post("/personas/{persona_id}/delete")
-async def delete(runtime: AppRuntime, viewer: PageViewer, persona_id: UUID) -> Response:
-    await service.delete_persona(runtime, viewer, persona_id)
+async def delete(caller: PageCaller, persona_id: UUID) -> Response:
+    await service.delete_persona(*caller, persona_id)
     return RedirectResponse("/personas", status_code=303)
 
 
-async def _pictured(
-    request: Request, runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, version: int
-) -> Response:
+async def _pictured(caller: Visitor, persona_id: UUID, data: bytes | None, version: int) -> Response:
     try:
-        row = await set_picture(runtime, viewer, persona_id, data, settings_version=version)
+        row = await set_picture(*caller, persona_id, data, settings_version=version)
     except Refused as refused:
-        return await _persona_page(runtime, viewer, persona_id, refused=refused)
+        return await _persona_page(caller, persona_id, refused=refused)
     streams = saved_streams("settings_version", row.settings_version) + _picture(row)
-    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+    return answer(caller.request, streams, otherwise=f"/personas/{persona_id}")
 
 
 async def _persona_page(
-    runtime: Runtime,
-    viewer: Viewer,
-    persona_id: UUID,
-    *,
-    form: PersonaForm | None = None,
-    refused: Refused | None = None,
+    caller: Caller, persona_id: UUID, *, form: PersonaForm | None = None, refused: Refused | None = None
 ) -> Response:
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
-    async with runtime.database.read() as session:
-        row = await persona_for(session, viewer, persona_id)
-    return _form_page(row, form or persona_form(row), refused)
+    row = await caller.read(persona_for, persona_id)
+    return _form_page(row, form or filled_in(PersonaForm, row), refused)
 
 
 def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None = None) -> HTMLResponse:
@@ -166,18 +141,13 @@ def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None =
         "personas/persona.html",
         refused,
         form=form,
-        problem=refused.sentence if refused else "",
-        differences=differences(form, persona_form(row)) if row is not None and was_changed else (),
+        differences=differences(form, filled_in(PersonaForm, row)) if row is not None and was_changed else (),
         labels=LABELS,
         positions=POSITIONS,
         roles=ROLES,
-        **_shown(row),
+        persona=row,
     )
 
 
 def _picture(row: Persona) -> Markup:
-    return stream("replace", "picture", render("personas/_picture.html", **_shown(row)))
-
-
-def _shown(row: Persona | None) -> dict[str, object]:
-    return {"persona": row, "initials": "" if row is None else initials(row.name)}
+    return replaced("picture", "personas/_picture.html", persona=row)

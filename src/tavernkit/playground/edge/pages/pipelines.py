@@ -8,10 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.pipelines import (
     ConflictView,
@@ -23,8 +22,8 @@ from tavernkit.playground.edge.presenting.pipelines import (
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, replaced, streamed, wants_streams
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import service
 from tavernkit.playground.story.pipelines.checking import check_text, count_of
@@ -60,56 +59,78 @@ STARTER: dict[str, Json] = {
 """What a new profile begins with: something that runs."""
 
 
+class SwitchOffForm(BaseModel):
+    """Where a profile is to be followed no longer, and the conversation that the page was opened from."""
+
+    conversation_id: UUID | NoId = ""
+    character_id: UUID | NoId = ""
+    space_id: UUID | NoId = ""
+    conversation: UUID | NoId = ""
+
+
+class ProfileForm(BaseModel):
+    """A profile as it is typed in the editor."""
+
+    name: str = ""
+    description: str = ""
+    content: str = ""
+
+    def given(self) -> dict[str, str]:
+        return {name: one_newline(getattr(self, name)) for name in ProfileForm.model_fields}
+
+
+class SeenProfileForm(ProfileForm):
+    """What is to be saved, and the version that it was typed from."""
+
+    name: str
+    content: str
+    settings_version: int = Field(ge=0, le=2**31 - 1)
+
+
 @router.get("/pipelines")
 async def profiles(
-    runtime: AppRuntime, viewer: PageViewer, conversation: Annotated[UUID | None, Query()] = None, after: After = None
+    caller: PageCaller, conversation: Annotated[UUID | None, Query()] = None, after: After = None
 ) -> HTMLResponse:
-    view = await profiles_view(runtime, viewer, conversation_id=conversation, after=after)
-    return page("pipelines/index.html", view=view, typed="", problem="")
+    view = await profiles_view(*caller, conversation_id=conversation, after=after)
+    return page("pipelines/index.html", view=view, typed="")
 
 
 @router.post("/pipelines")
-async def create(runtime: AppRuntime, viewer: PageViewer, name: Text) -> Response:
+async def create(caller: PageCaller, name: Text) -> Response:
     try:
         new = understood(NewProfile, name=name, content=STARTER)
-        profile, _ = await service.create_profile(runtime, viewer, new)
+        profile, _ = await service.create_profile(*caller, new)
     except Refused as refused:
-        view = await profiles_view(runtime, viewer)
-        return page("pipelines/index.html", refused, view=view, typed=name, problem=refused.sentence)
+        view = await profiles_view(*caller)
+        return page("pipelines/index.html", refused, view=view, typed=name)
     return RedirectResponse(f"/pipelines/{profile.id}", status_code=303)
 
 
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
-        row, report = await service.import_profile(runtime, viewer, data, name=name)
+        row, report = await service.import_profile(*caller, data, name=name)
         return ImportedItem(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
-    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
-    library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
-    return imported_answer(request, outcomes, library, otherwise="/pipelines")
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_FILE_BYTES)
+    library = render("pipelines/_library.html", view=await profiles_view(*caller))
+    return imported_answer(caller.request, outcomes, library, otherwise="/pipelines")
 
 
 @router.post("/pipelines/examples")
-async def switch_on_example(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, example: Text, conversation: Context = ""
-) -> Response:
+async def switch_on_example(caller: PageCaller, example: Text, conversation: Context = "") -> Response:
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
     place = ProfilePlace(conversation_id=conversation or None)
     try:
-        profile = await service.switch_on_example(runtime, viewer, example, place)
+        profile = await service.switch_on_example(*caller, example, place)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(
-        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
-    )
+        return await _switched(caller, conversation, refused=refused, at=example)
+    return await _switched(caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.post("/pipelines/examples/add")
 async def add_example(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     example: Text,
     profile_id: Annotated[UUID, Form()],
     settings_version: Version,
@@ -117,136 +138,97 @@ async def add_example(
 ) -> Response:
     """Follow an example beside what is followed already, in all of it or in that conversation."""
     try:
-        new = understood(
-            AddExample,
-            example=example,
-            profile_id=profile_id,
-            settings_version=settings_version,
-            conversation_id=conversation or None,
-        )
-        profile, _ = await service.add_example(runtime, viewer, new)
+        followed = {"profile_id": profile_id, "settings_version": settings_version}
+        new = understood(AddExample, example=example, conversation_id=conversation or None, **followed)
+        profile, _ = await service.add_example(*caller, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise
-        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(
-        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
-    )
+        return await _switched(caller, conversation, refused=refused, at=example)
+    return await _switched(caller, conversation, sentence=_switched_on_sentence(profile.name, conversation))
 
 
 @router.get("/pipelines/{profile_id}")
-async def show(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    return _editor(await profile_view(runtime, viewer, profile_id))
+async def show(caller: PageCaller, profile_id: UUID) -> Response:
+    return _editor(await profile_view(*caller, profile_id))
 
 
 @router.post("/pipelines/{profile_id}")
-async def change(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    profile_id: UUID,
-    settings_version: Version,
-    name: Text,
-    content: Text,
-    description: Text = "",
-) -> Response:
+async def change(caller: PageCaller, profile_id: UUID, form: Annotated[SeenProfileForm, Form()]) -> Response:
     """Save what was typed, if nothing is wrong with it."""
-    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
-    checked = await check_text(given["content"], runtime.functions)
-    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    given = form.given()
+    checked = await check_text(given["content"], caller.runtime.functions)
+    view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if checked.errors and view.may_change:
         many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
         wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
-        return _refused(request, view, wrong)
+        return _refused(caller.request, view, wrong)
     fields = {**given, "content": dict(checked.content or {})}
     try:
-        patch = understood(PatchProfile, settings_version=settings_version, **fields)
-        profile, _ = await service.edit_profile(runtime, viewer, profile_id, patch)
+        patch = understood(PatchProfile, settings_version=form.settings_version, **fields)
+        profile, _ = await service.edit_profile(*caller, profile_id, patch)
     except Refused as refused:
-        conflict = conflict_view(refused.current, given) if refused.code == "stale" else None
-        return _refused(request, view, refused, conflict)
-    shown = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+        now = refused.current if refused.code == "stale" else None
+        conflict = conflict_view(now, given) if isinstance(now, dict) else None
+        return _refused(caller.request, view, refused, conflict)
+    shown = await profile_view(*caller, profile_id, given=given, checked=checked)
     streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
     streams += stream("update", "profile_title", render("pipelines/_title.html", profile=shown))
-    return answer(request, streams, otherwise=f"/pipelines/{profile_id}")
+    return answer(caller.request, streams, otherwise=f"/pipelines/{profile_id}")
 
 
 @router.post("/pipelines/{profile_id}/check")
-async def check(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    profile_id: UUID,
-    content: Text = "",
-    name: Text = "",
-    description: Text = "",
-) -> Response:
+async def check(caller: PageCaller, profile_id: UUID, form: Annotated[ProfileForm, Form()]) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
-    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
-    checked = await check_text(given["content"], runtime.functions)
-    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
-    if wants_streams(request):
-        return answer(request, _checked(view), otherwise=f"/pipelines/{profile_id}")
+    given = form.given()
+    checked = await check_text(given["content"], caller.runtime.functions)
+    view = await profile_view(*caller, profile_id, given=given, checked=checked)
+    if wants_streams(caller.request):
+        return answer(caller.request, _checked(view), otherwise=f"/pipelines/{profile_id}")
     return _editor(view, is_unsaved=True)
 
 
 @router.post("/pipelines/{profile_id}/duplicate")
-async def duplicate(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    copy = await service.duplicate_profile(runtime, viewer, profile_id)
+async def duplicate(caller: PageCaller, profile_id: UUID) -> Response:
+    copy = await service.duplicate_profile(*caller, profile_id)
     return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/delete")
-async def delete(request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
-    view = await profile_view(runtime, viewer, profile_id)
+async def delete(caller: PageCaller, profile_id: UUID) -> Response:
+    view = await profile_view(*caller, profile_id)
     try:
-        await service.delete_profile(runtime, viewer, profile_id)
+        await service.delete_profile(*caller, profile_id)
     except Refused as refused:
-        return _refused(request, view, refused)
+        return _refused(caller.request, view, refused)
     return RedirectResponse("/pipelines", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/on")
-async def switch_on(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, conversation: Context = ""
-) -> Response:
-    profile = await profile_view(runtime, viewer, profile_id)
+async def switch_on(caller: PageCaller, profile_id: UUID, conversation: Context = "") -> Response:
+    profile = await profile_view(*caller, profile_id)
     new = Choose(profile_id=profile_id, conversation_id=conversation or None)
     try:
-        await choose_profile(runtime, viewer, new)
+        await choose_profile(*caller, new)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+        return await _switched(caller, conversation, profile_id, refused=refused)
     sentence = _switched_on_sentence(profile.title, conversation)
-    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
+    return await _switched(caller, conversation, profile_id, sentence=sentence)
 
 
 @router.post("/pipelines/{profile_id}/off")
-async def switch_off(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    profile_id: UUID,
-    conversation_id: Context = "",
-    character_id: Context = "",
-    space_id: Context = "",
-    conversation: Context = "",
-) -> Response:
+async def switch_off(caller: PageCaller, profile_id: UUID, form: Annotated[SwitchOffForm, Form()]) -> Response:
     """Follow the profile no longer at a place, if it is what is followed there."""
-    profile = await profile_view(runtime, viewer, profile_id)
+    profile = await profile_view(*caller, profile_id)
     try:
-        place = understood(
-            ProfilePlace,
-            conversation_id=conversation_id or None,
-            character_id=character_id or None,
-            space_id=space_id or None,
-        )
-        choice = await chosen_at(runtime, viewer, place)
+        place = understood(ProfilePlace, **{name: getattr(form, name) or None for name in ProfilePlace.model_fields})
+        choice = await chosen_at(*caller, place)
         if choice is not None and choice.profile_id == profile_id:
-            await forget_choice(runtime, viewer, place)
+            await forget_choice(*caller, place)
     except Refused as refused:
-        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+        return await _switched(caller, form.conversation, profile_id, refused=refused)
     sentence = f"{profile.title} is switched off there."
-    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
+    return await _switched(caller, form.conversation, profile_id, sentence=sentence)
 
 
 def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
@@ -254,9 +236,7 @@ def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
 
 
 async def _switched(
-    request: Request,
-    runtime: Runtime,
-    viewer: Viewer,
+    caller: Visitor,
     conversation: UUID | NoId,
     profile_id: UUID | None = None,
     *,
@@ -267,29 +247,27 @@ async def _switched(
     """The list as it is now, and in the editor the places; or the sentence beside the profile that was refused."""
     problem = refused.sentence if refused else ""
     view = await profiles_view(
-        runtime, viewer, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
+        *caller, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
     )
-    if not wants_streams(request):
+    if not wants_streams(caller.request):
         if refused is not None:
-            return page("pipelines/index.html", refused, view=view, typed="", problem=problem)
+            return page("pipelines/index.html", refused, view=view, typed="")
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
-    streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
+    streams = replaced("library", "pipelines/_library.html", morph=True, view=view)
     if profile_id is not None:
-        profile = await profile_view(runtime, viewer, profile_id)
-        streams += stream(
-            "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
-        )
+        profile = await profile_view(*caller, profile_id)
+        streams += replaced("followed", "pipelines/_followed.html", morph=True, profile=profile, problem=problem)
     if refused is None:
         streams += stream("update", "announcer", Markup.escape(sentence))
-    return HTMLResponse(str(streams), refused.status if refused else 200, media_type=CONTENT_TYPE)
+    return streamed(streams, refused.status if refused else 200)
 
 
 def _checked(view: ProfileView) -> Markup:
     """What is known about the text in the editor, without touching the text."""
     return (
         stream("update", "profile_summary", Markup.escape(view.checked.summary), morph=True)
-        + stream("replace", "profile_problems", render("pipelines/_problems.html", profile=view), morph=True)
-        + stream("replace", "profile_outline", render("pipelines/_outline.html", profile=view), morph=True)
+        + replaced("profile_problems", "pipelines/_problems.html", morph=True, profile=view)
+        + replaced("profile_outline", "pipelines/_outline.html", morph=True, profile=view)
     )
 
 
@@ -302,21 +280,10 @@ def _refused(request: Request, view: ProfileView, refused: Refused, conflict: Co
     if conflict is not None:
         # Who has seen what is there now, and saves again, means it.
         streams += saved_streams("settings_version", view.row.settings_version)
-    return HTMLResponse(str(streams), refused.status, media_type=CONTENT_TYPE)
+    return streamed(streams, refused.status)
 
 
 def _editor(
-    view: ProfileView,
-    refused: Refused | None = None,
-    conflict: ConflictView | None = None,
-    *,
-    is_unsaved: bool = False,
+    view: ProfileView, refused: Refused | None = None, conflict: ConflictView | None = None, *, is_unsaved: bool = False
 ) -> HTMLResponse:
-    return page(
-        "pipelines/profile.html",
-        refused,
-        profile=view,
-        problem=refused.sentence if refused else "",
-        conflict=conflict,
-        is_unsaved=is_unsaved,
-    )
+    return page("pipelines/profile.html", refused, profile=view, conflict=conflict, is_unsaved=is_unsaved)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
+from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.provider_forms import (
     ProviderForm,
     Typed,
@@ -24,174 +22,133 @@ from tavernkit.playground.edge.presenting.provider_forms import (
     read_patch,
 )
 from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
+from tavernkit.playground.edge.web.forms import Flag, fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, streamed, wants_streams
+from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.story.providers import service
 from tavernkit.playground.story.providers.documents import PatchProvider
 from tavernkit.playground.story.providers.queries import USUAL, provider_to_manage, usual_server
 
 router = APIRouter()
 
-_UNCACHED = {"Cache-Control": "no-store"}
 _KINDS = {kind.id: kind.label for kind in PROVIDER_KINDS.values() if not kind.is_built_in}
 
 
 @router.get("/models")
-async def models(runtime: AppRuntime, viewer: PageViewer) -> Response:
-    return _page("providers/list.html", view=await models_view(runtime, viewer), usual=USUAL)
+async def models(caller: PageCaller) -> Response:
+    return await _list(caller)
 
 
 @router.get("/models/new")
-async def new_model(viewer: PageViewer, server: str = "") -> Response:
-    require_administrator(viewer)
+async def new_model(caller: PageCaller, server: str = "") -> Response:
+    require_administrator(caller.viewer)
     return _new_page(new_form(usual_server(server)))
 
 
 @router.post("/models")
-async def add_model(runtime: AppRuntime, viewer: PageViewer, form: Typed) -> Response:
-    require_administrator(viewer)
+async def add_model(caller: PageCaller, form: Typed) -> Response:
+    require_administrator(caller.viewer)
     try:
-        added = await service.add_provider(runtime, viewer, read_new(form))
+        added = await service.add_provider(*caller, read_new(form))
     except Refused as refused:
         return _new_page(form, refused=refused)
     return RedirectResponse(f"/models/{added.id}?added=1", status_code=303)
 
 
 @router.get("/models/{provider_id}")
-async def model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, added: bool = False) -> Response:
-    row = await _row(runtime, viewer, provider_id)
+async def model(caller: PageCaller, provider_id: UUID, added: bool = False) -> Response:
+    row = await caller.read(provider_to_manage, provider_id)
     return _edit_page(row, form_of(row), is_new=added)
 
 
 @router.post("/models/{provider_id}")
-async def change_model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed) -> Response:
-    saved = await _save(runtime, viewer, provider_id, form)
-    if isinstance(saved, Response):
-        return saved
-    return RedirectResponse("/models", status_code=303)
+async def change_model(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
+    saved = await _save(caller, provider_id, form)
+    return saved if isinstance(saved, Response) else RedirectResponse("/models", status_code=303)
 
 
 @router.post("/models/{provider_id}/test")
-async def try_model(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed
-) -> Response:
+async def try_model(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask the model something tiny."""
-    saved = await _save(runtime, viewer, provider_id, form)
+    saved = await _save(caller, provider_id, form)
     if isinstance(saved, Response):
         return saved
-    trial = await service.try_connection(runtime, viewer, provider_id)
-    return _answered(request, saved, answer_of(saved, trial))
+    trial = await service.try_connection(*caller, provider_id)
+    return _answered(caller.request, saved, answer_of(saved, trial))
 
 
 @router.post("/models/{provider_id}/list")
-async def list_models(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed
-) -> Response:
+async def list_models(caller: PageCaller, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask which models there are."""
-    saved = await _save(runtime, viewer, provider_id, form)
+    saved = await _save(caller, provider_id, form)
     if isinstance(saved, Response):
         return saved
-    listed = await service.list_models(runtime, viewer, provider_id)
-    return _answered(request, saved, models_answer(saved, listed), names=listed.models)
+    listed = await service.list_models(*caller, provider_id)
+    return _answered(caller.request, saved, models_answer(saved, listed), names=listed.models)
 
 
 @router.post("/models/{provider_id}/default")
-async def make_default(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID) -> Response:
-    return await _back(runtime, viewer, service.make_default(runtime, viewer, provider_id))
+async def make_default(caller: PageCaller, provider_id: UUID) -> Response:
+    return await _back(caller, service.make_default(*caller, provider_id))
 
 
 @router.post("/models/{provider_id}/switch")
-async def switch_model(
-    runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, disabled: Annotated[bool, Form()]
-) -> Response:
+async def switch_model(caller: PageCaller, provider_id: UUID, disabled: Flag) -> Response:
     """Let nobody use it, or let them again."""
-    row = await _row(runtime, viewer, provider_id)
-    patch = PatchProvider(settings_version=row.settings_version, disabled=disabled)
-    return await _back(runtime, viewer, service.change_provider(runtime, viewer, provider_id, patch))
+    row = await caller.read(provider_to_manage, provider_id)
+    patch = understood(PatchProvider, settings_version=row.settings_version, disabled=disabled)
+    return await _back(caller, service.change_provider(*caller, provider_id, patch))
 
 
 @router.post("/models/{provider_id}/delete")
-async def delete_model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID) -> Response:
-    return await _back(runtime, viewer, service.delete_provider(runtime, viewer, provider_id))
+async def delete_model(caller: PageCaller, provider_id: UUID) -> Response:
+    return await _back(caller, service.delete_provider(*caller, provider_id))
 
 
-async def _row(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
-    async with runtime.database.read() as session:
-        return await provider_to_manage(session, viewer, provider_id)
-
-
-async def _save(runtime: Runtime, viewer: Viewer, provider_id: UUID, form: ProviderForm) -> Provider | Response:
+async def _save(caller: Caller, provider_id: UUID, form: ProviderForm) -> Provider | Response:
     """The provider as it is stored now; else the page that says why not, with everything that was typed but the key."""
-    row = await _row(runtime, viewer, provider_id)
+    row = await caller.read(provider_to_manage, provider_id)
     try:
-        return await service.change_provider(runtime, viewer, provider_id, read_patch(form, row))
+        return await service.change_provider(*caller, provider_id, read_patch(form, row))
     except Refused as refused:
         # Who has seen the sentence about somebody else's change can decide to save theirs all the same.
-        return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused=refused)
+        return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused)
 
 
-async def _back(runtime: Runtime, viewer: Viewer, change: Awaitable[object]) -> Response:
+async def _back(caller: Caller, change: Awaitable[object]) -> Response:
     """The list after a change, or with why there was none."""
     try:
         await change
     except Refused as refused:
-        view = await models_view(runtime, viewer, refused)
-        return _page("providers/list.html", refused, view=view, usual=USUAL)
+        return await _list(caller, refused)
     return RedirectResponse("/models", status_code=303)
+
+
+async def _list(caller: Caller, refused: Refused | None = None) -> Response:
+    return fresh_page("providers/list.html", refused, view=await models_view(*caller), usual=USUAL)
 
 
 def _answered(request: Request, row: Provider, answer: Answer, names: list[str] | None = None) -> Response:
     """What came back, beside the form."""
+    context = {"answer": answer, "names": names or []}
     if not wants_streams(request):
-        return _edit_page(row, form_of(row), answer=answer, names=names or [])
-    form = render("providers/_form.html", **_edit_context(row, form_of(row), answer=answer, names=names or []))
-    streams = stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
-    return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+        return _edit_page(row, form_of(row), **context)
+    form = render("providers/_form.html", problem="", **_edit_context(row, form_of(row), **context))
+    return streamed(
+        stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
+    )
 
 
 def _new_page(form: ProviderForm, *, refused: Refused | None = None) -> HTMLResponse:
     known = usual_server(form.server)
-    context = {"form": form, "usual": USUAL, "known": known, "kinds": _KINDS, "error": _sentence(refused)}
-    return _page("providers/new.html", refused, **context)
+    return fresh_page("providers/new.html", refused, form=form, usual=USUAL, known=known, kinds=_KINDS)
 
 
-def _edit_page(
-    row: Provider,
-    form: ProviderForm,
-    *,
-    refused: Refused | None = None,
-    answer: Answer | None = None,
-    names: list[str] | None = None,
-    is_new: bool = False,
-) -> HTMLResponse:
-    context = _edit_context(row, form, refused=refused, answer=answer, names=names or [], is_new=is_new)
-    return _page("providers/edit.html", refused, **context)
+def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None, /, **context: object) -> HTMLResponse:
+    return fresh_page("providers/edit.html", refused, **_edit_context(row, form, **context))
 
 
-def _edit_context(
-    row: Provider,
-    form: ProviderForm,
-    *,
-    refused: Refused | None = None,
-    answer: Answer | None = None,
-    names: list[str],
-    is_new: bool = False,
-) -> dict[str, object]:
-    return {
-        "provider": provider_row(row),
-        "form": form,
-        "error": _sentence(refused),
-        "answer": answer,
-        "names": names,
-        "is_new": is_new,
-        "usual": USUAL,
-    }
-
-
-def _sentence(refused: Refused | None) -> str:
-    return refused.sentence if refused else ""
-
-
-def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
-    return HTMLResponse(str(render(template, **context)), refused.status if refused else 200, _UNCACHED)
+def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
+    usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
+    return {**usual, "provider": provider_row(row), "form": form, **context}

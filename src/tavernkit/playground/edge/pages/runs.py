@@ -1,49 +1,70 @@
-"""Stopping a reply, and deciding about one that was cut short."""
+"""Runs: stopping one, deciding about one that was cut short, the tab with the newest, and the page of one."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
+from markupsafe import Markup
 
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
 from tavernkit.playground.edge.presenting.messages import find_permissions
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
+from tavernkit.playground.edge.presenting.panel import panel_page
+from tavernkit.playground.edge.presenting.run_records import run_page_view, runs_view
+from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop
 from tavernkit.playground.story.runs.queries import read_run
 
-router = APIRouter(prefix="/runs/{run_id}")
+router = APIRouter()
+
+_NOTHING = Markup()
 
 
-@router.post("/stop")
-async def stop(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
-    run = await request_stop(runtime, viewer, run_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, run.conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+async def run_answer(
+    caller: Visitor, conversation_id: UUID, first: Markup = _NOTHING, *, otherwise: str = ""
+) -> Response:
+    """What goes on in a conversation after somebody has done something, behind what else has changed."""
+    async with caller.runtime.database.read() as session:
+        streams = first + await run_stream(caller.runtime, session, conversation_id)
+    return answer(caller.request, streams, otherwise=otherwise or f"/conversations/{conversation_id}")
 
 
-@router.post("/keep")
-async def keep(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
-    message = await keep_text(runtime, viewer, run_id)
-    async with runtime.database.read() as session:
-        permissions = await find_permissions(session, message.conversation_id, viewer)
-        streams = await message_stream(session, message.id, permissions)
-        streams += await run_stream(runtime, session, message.conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{message.conversation_id}")
+@router.post("/runs/{run_id}/stop")
+async def stop(caller: PageCaller, run_id: UUID) -> Response:
+    run = await request_stop(*caller, run_id)
+    return await run_answer(caller, run.conversation_id)
 
 
-@router.post("/discard")
-async def discard(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
-    run = await discard_text(runtime, viewer, run_id)
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, run.conversation_id)
-    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+@router.post("/runs/{run_id}/keep")
+async def keep(caller: PageCaller, run_id: UUID) -> Response:
+    message = await keep_text(*caller, run_id)
+    async with caller.runtime.database.read() as session:
+        permissions = await find_permissions(session, message.conversation_id, caller.viewer)
+        first = await message_stream(session, message.id, permissions)
+    return await run_answer(caller, message.conversation_id, first)
 
 
-@router.get("/text")
-async def text(runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> dict[str, str]:
+@router.post("/runs/{run_id}/discard")
+async def discard(caller: PageCaller, run_id: UUID) -> Response:
+    run = await discard_text(*caller, run_id)
+    return await run_answer(caller, run.conversation_id)
+
+
+@router.get("/runs/{run_id}/text")
+async def text(caller: PageCaller, run_id: UUID) -> dict[str, str]:
     """What has been written so far, for a page that missed a piece."""
-    run = await read_run(runtime, viewer, run_id)
+    run = await read_run(*caller, run_id)
     is_behind = run.status == "running" and run.replied_at is not None
-    return {"text": runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}
+    return {"text": caller.runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}
+
+
+@router.get("/conversations/{conversation_id}/panel/runs")
+async def runs(caller: PageCaller, conversation_id: UUID) -> Response:
+    return panel_page(caller.request, "runs", await runs_view(*caller, conversation_id))
+
+
+@router.get("/runs/{run_id}")
+async def show(caller: PageCaller, run_id: UUID) -> Response:
+    view = await run_page_view(*caller, run_id)
+    return fresh_page("panel/run.html", view=view)

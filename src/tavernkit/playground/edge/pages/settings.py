@@ -6,15 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, TypeAlias
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_page
 from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view, typed_changes
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.models import Layer
@@ -37,63 +35,43 @@ Member = Annotated[UUID | None, Query()]
 
 
 @router.get("")
-async def settings(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    layer: Where = None,
-    member: Member = None,
-) -> Response:
-    view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
-    return panel_page(request, "settings", view)
+async def settings(caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None) -> Response:
+    view = await settings_view(*caller, conversation_id, layer=layer, member_id=member)
+    return panel_page(caller.request, "settings", view)
 
 
 @router.post("")
-async def save(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    layer: Where = None,
-    member: Member = None,
-) -> Response:
+async def save(caller: PageCaller, conversation_id: UUID, layer: Where = None, member: Member = None) -> Response:
     """Save the fields that say something else than what is there."""
-    view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
-    async with request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+    view = await settings_view(*caller, conversation_id, layer=layer, member_id=member)
+    async with caller.request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         shown = [path for path in form.getlist("shown") if isinstance(path, str)]
     try:
-        await _save(runtime, viewer, conversation_id, view, fields, shown)
+        await _save(caller, conversation_id, view, fields, shown)
     except Refused as refused:
         kept = await settings_view(
-            runtime,
-            viewer,
+            *caller,
             conversation_id,
             layer=view.layer,
             member_id=member,
             typed={path: fields.get(path, "") for path in shown},
             problem=refused.sentence,
         )
-        return panel_page(request, "settings", kept, refused.status)
+        return panel_page(caller.request, "settings", kept, refused.status)
     query = f"?layer={view.layer}" + (f"&member={view.member_id}" if view.member_id else "")
     return RedirectResponse(f"{view.panel.address}{query}", status_code=303)
 
 
 async def _save(
-    runtime: Runtime,
-    viewer: Viewer,
-    conversation_id: UUID,
-    view: SettingsView,
-    fields: dict[str, str],
-    shown: list[str],
+    caller: Caller, conversation_id: UUID, view: SettingsView, fields: dict[str, str], shown: list[str]
 ) -> None:
     ids = {"space": view.panel.space.id, "member": view.member_id, "conversation": conversation_id}
     id = UUID(str(ids[view.layer]))
     read, change = _SERVICES[view.layer]
-    seen = await read(runtime, viewer, id)
+    seen = await read(*caller, id)
     patch = typed_changes(fields, shown, view.layer, seen)
     version = fields.get("settings_version", "")
     # One that cannot be read is no version that there ever was.
     seen_version = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else -1
-    await change(runtime, viewer, id, settings_version=seen_version, patch=patch)
+    await change(*caller, id, settings_version=seen_version, patch=patch)

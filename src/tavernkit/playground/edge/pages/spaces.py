@@ -6,16 +6,13 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.schemas.spaces import SpaceChange
 from tavernkit.playground.edge.presenting.spaces import space_view
-from tavernkit.playground.edge.web.forms import Version, understood
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
+from tavernkit.playground.edge.web.forms import Version, fresh_page, understood
+from tavernkit.playground.edge.web.requests import Caller, PageCaller
+from tavernkit.playground.story.access.documents import SpaceChange
 from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
@@ -24,25 +21,21 @@ router = APIRouter(prefix="/spaces/{space_id}")
 
 @router.get("")
 async def space(
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    space_id: UUID,
-    after: Annotated[str | None, Query(max_length=2000)] = None,
+    caller: PageCaller, space_id: UUID, after: Annotated[str | None, Query(max_length=2000)] = None
 ) -> Response:
-    return await _page(runtime, viewer, space_id, after=after)
+    return await _page(caller, space_id, after=after)
 
 
 @router.post("/conversations")
-async def begin(runtime: AppRuntime, viewer: PageViewer, space_id: UUID) -> Response:
+async def begin(caller: PageCaller, space_id: UUID) -> Response:
     """Begin another conversation, with the greetings of those who are there."""
-    begun = await create_conversation(runtime, viewer, space_id)
+    begun = await create_conversation(*caller, space_id)
     return RedirectResponse(f"/conversations/{begun.id}", status_code=303)
 
 
 @router.post("")
 async def change(
-    runtime: AppRuntime,
-    viewer: PageViewer,
+    caller: PageCaller,
     space_id: UUID,
     settings_version: Version,
     name: Annotated[str | None, Form(max_length=10_000)] = None,
@@ -52,25 +45,24 @@ async def change(
     try:
         change = understood(SpaceChange, settings_version=settings_version, name=name, archived=archived)
         await change_space(
-            runtime, viewer, space_id, settings_version=settings_version, name=change.name, archived=change.archived
+            *caller, space_id, settings_version=settings_version, name=change.name, archived=change.archived
         )
     except Refused as refused:
-        return await _page(runtime, viewer, space_id, refused=refused, name_typed=name)
+        return await _page(caller, space_id, refused=refused, name_typed=name)
     return RedirectResponse(f"/spaces/{space_id}", status_code=303)
 
 
 @router.post("/delete")
-async def delete(runtime: AppRuntime, viewer: PageViewer, space_id: UUID) -> Response:
+async def delete(caller: PageCaller, space_id: UUID) -> Response:
     try:
-        await delete_space(runtime, viewer, space_id)
+        await delete_space(*caller, space_id)
     except Refused as refused:
-        return await _page(runtime, viewer, space_id, refused=refused)
+        return await _page(caller, space_id, refused=refused)
     return RedirectResponse("/", status_code=303)
 
 
 async def _page(
-    runtime: Runtime,
-    viewer: Viewer,
+    caller: Caller,
     space_id: UUID,
     *,
     after: str | None = None,
@@ -81,6 +73,5 @@ async def _page(
     if refused is not None and refused.code == "not_found":
         raise refused
     problem = refused.sentence if refused else ""
-    view = await space_view(runtime, viewer, space_id, after=after, name_typed=name_typed, problem=problem)
-    html = str(render("space.html", view=view))
-    return HTMLResponse(html, refused.status if refused else 200, {"Cache-Control": "no-store"})
+    view = await space_view(*caller, space_id, after=after, name_typed=name_typed, problem=problem)
+    return fresh_page("space.html", refused, view=view)

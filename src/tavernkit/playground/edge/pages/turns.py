@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Form, Response
 from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -15,8 +14,8 @@ from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.schemas.runs import MAX_SLOTS
-from tavernkit.playground.edge.live.streaming import run_stream
+from tavernkit.playground.edge.api.runs import MAX_SLOTS
+from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.prompt_preview import preview_view
 from tavernkit.playground.edge.presenting.runs import (
     CandidatesView,
@@ -25,13 +24,19 @@ from tavernkit.playground.edge.presenting.runs import (
     copilot_steps,
     round_view,
 )
-from tavernkit.playground.edge.web.forms import whole_number
-from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing, wants_streams
-from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.forms import Text, fresh_page, whole_number
+from tavernkit.playground.edge.web.requests import (
+    Caller,
+    PageCaller,
+    answer,
+    missing,
+    replaced,
+    streamed,
+    wants_streams,
+)
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.service import PreviewKind
-from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
+from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates, retry
 from tavernkit.playground.story.runs.requests import force_talk
 from tavernkit.playground.story.runs.round_control import (
     MAX_ROUNDS,
@@ -47,71 +52,52 @@ from tavernkit.playground.story.runs.round_control import (
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
-Number = Annotated[str, Form()]
-
-_NOTHING = Markup()
+Number = Text
 
 
-@router.post("/round/pause")
-async def pause(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await pause_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+def _turning(action: Callable[[Runtime, Viewer, UUID], Awaitable[object]]) -> Callable[..., Awaitable[Response]]:
+    """A route that does something with the turns of a conversation, and shows how it goes on."""
+
+    async def turn(caller: PageCaller, conversation_id: UUID) -> Response:
+        await action(*caller, conversation_id)
+        return await run_answer(caller, conversation_id)
+
+    return turn
 
 
-@router.post("/round/resume")
-async def resume(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await resume_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
-
-
-@router.post("/round/skip")
-async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await skip_turn(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
-
-
-@router.post("/round/stop")
-async def stop(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
-    await stop_round(runtime, viewer, conversation_id)
-    return await _shown(request, runtime, conversation_id)
+router.post("/round/pause", name="pause")(_turning(pause_round))
+router.post("/round/resume", name="resume")(_turning(resume_round))
+router.post("/round/skip", name="skip")(_turning(skip_turn))
+router.post("/round/stop", name="stop")(_turning(stop_round))
+router.post("/skip", name="skip")(_turning(skip_turn))
+router.post("/retry", name="retry_reply")(_turning(retry))
 
 
 @router.post("/generate")
 async def generate(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    speaker_id: Annotated[UUID | None, Form()] = None,
+    caller: PageCaller, conversation_id: UUID, speaker_id: Annotated[UUID | None, Form()] = None
 ) -> Response:
     """Let somebody speak, or whoever would speak next."""
-    await force_talk(runtime, viewer, conversation_id, speaker_id=speaker_id)
-    return await _shown(request, runtime, conversation_id)
+    await force_talk(*caller, conversation_id, speaker_id=speaker_id)
+    return await run_answer(caller, conversation_id)
 
 
 @router.post("/auto-mode")
-async def auto_mode(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, rounds: Number
-) -> Response:
+async def auto_mode(caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
-    await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
-    return await _shown(request, runtime, conversation_id)
+    await set_auto_mode(*caller, conversation_id, rounds=number)
+    return await run_answer(caller, conversation_id)
 
 
 @router.get("/round")
-async def show_round(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
+async def show_round(caller: PageCaller, conversation_id: UUID) -> Response:
     """Who is to speak, to be changed: a page, and the content of the dialog."""
-    return _page("round.html", await _round(runtime, viewer, conversation_id))
+    return fresh_page("round.html", view=await _round(caller, conversation_id))
 
 
 @router.post("/round")
 async def change_round(
-    request: Request,
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    round_id: Annotated[str, Form()] = "",
-    member: Annotated[list[str] | None, Form()] = None,
+    caller: PageCaller, conversation_id: UUID, round_id: Text = "", member: Annotated[list[str] | None, Form()] = None
 ) -> Response:
     """Let these speak next; a place where nobody is chosen is none."""
     try:
@@ -123,97 +109,74 @@ async def change_round(
     if len(chosen) > MAX_SLOTS:
         raise Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns.")
     try:
-        await choose_queue(runtime, viewer, conversation_id, round_id=seen, member_ids=chosen)
+        await choose_queue(*caller, conversation_id, round_id=seen, member_ids=chosen)
     except Refused as refused:
-        view = await _round(runtime, viewer, conversation_id, refused=refused, chosen=chosen)
-        if wants_streams(request):
-            html = stream("replace", "round_editor", render("_round_editor.html", view=view))
-            return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
-        return _page("round.html", view, status=refused.status)
-    return await _shown(request, runtime, conversation_id)
+        view = await _round(caller, conversation_id, refused=refused, chosen=chosen)
+        if wants_streams(caller.request):
+            return streamed(replaced("round_editor", "_round_editor.html", view=view), refused.status)
+        return fresh_page("round.html", refused, view=view)
+    return await run_answer(caller, conversation_id)
 
 
 @router.get("/copilot")
-async def show_copilot(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
+async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
     """For how many messages a model goes on to write for this person; the frame that the page asks for."""
-    async with runtime.database.read() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+    async with caller.runtime.database.read() as session:
+        conversation, access = await conversation_for(session, conversation_id, caller.viewer, Access.READ)
         steps = copilot_steps(conversation, access.member)
-    return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
+    return fresh_page("_copilot.html", conversation_id=conversation_id, steps=steps)
 
 
 @router.post("/copilot")
-async def copilot(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, steps: Number
-) -> Response:
+async def copilot(caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
-    await set_copilot(runtime, viewer, conversation_id, steps=number)
-    also = stream("replace", "copilot", _copilot(conversation_id, number))
-    return await _shown(request, runtime, conversation_id, also=also)
+    await set_copilot(*caller, conversation_id, steps=number)
+    also = replaced("copilot", "_copilot.html", conversation_id=conversation_id, steps=number)
+    return await run_answer(caller, conversation_id, also)
 
 
 @router.post("/candidates")
-async def suggest(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, count: Number = "1"
-) -> Response:
+async def suggest(caller: PageCaller, conversation_id: UUID, count: Number = "1") -> Response:
     number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
-    job = await ask_candidates(runtime, viewer, conversation_id, count=number)
+    job = await ask_candidates(*caller, conversation_id, count=number)
     streams = _candidates(candidates_view(conversation_id, job))
-    return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
+    return answer(caller.request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
 
 
 @router.get("/candidates/{job_id}")
-async def show_candidates(
-    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, job_id: UUID
-) -> Response:
+async def show_candidates(caller: PageCaller, conversation_id: UUID, job_id: UUID) -> Response:
     """The suggestions; a page that waits for them is answered with nothing while there are more to come."""
-    async with runtime.database.read() as session:
-        job = await find_job(session, job_id, viewer)
+    async with caller.runtime.database.read() as session:
+        job = await find_job(session, job_id, caller.viewer)
     if job is None or not _is_of(job, conversation_id):
         raise missing()
     view = candidates_view(conversation_id, job)
-    if not wants_streams(request):
-        return _page("candidates.html", view)
+    if not wants_streams(caller.request):
+        return fresh_page("candidates.html", view=view)
     if not view.is_over:
         return Response(status_code=204)
-    return HTMLResponse(str(_candidates(view)), media_type=CONTENT_TYPE)
+    return streamed(_candidates(view))
 
 
 @router.get("/preview")
 async def preview(
-    runtime: AppRuntime,
-    viewer: PageViewer,
-    conversation_id: UUID,
-    speaker: UUID | None = None,
-    kind: PreviewKind | None = None,
+    caller: PageCaller, conversation_id: UUID, speaker: UUID | None = None, kind: PreviewKind | None = None
 ) -> Response:
     """The prompt that would be sent now: a page, and the content of the dialog."""
     try:
-        view = await preview_view(runtime, viewer, conversation_id, speaker_id=speaker, kind=kind)
+        view = await preview_view(*caller, conversation_id, speaker_id=speaker, kind=kind)
     except Refused as refused:
         if refused.status == 404:
             raise
-        return _page("preview.html", refused, status=refused.status)
-    return _page("preview.html", view)
-
-
-async def _shown(request: Request, runtime: Runtime, conversation_id: UUID, *, also: Markup = _NOTHING) -> Response:
-    """The page as it is after what somebody did."""
-    async with runtime.database.read() as session:
-        streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams + also, otherwise=f"/conversations/{conversation_id}")
+        return fresh_page("preview.html", refused, view=refused)
+    return fresh_page("preview.html", view=view)
 
 
 async def _round(
-    runtime: Runtime,
-    viewer: Viewer,
-    conversation_id: UUID,
-    *,
-    refused: Refused | None = None,
-    chosen: Sequence[UUID] = (),
+    caller: Caller, conversation_id: UUID, *, refused: Refused | None = None, chosen: Sequence[UUID] = ()
 ) -> RoundView:
-    async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+    async with caller.runtime.database.read() as session:
+        conversation, _ = await conversation_for(session, conversation_id, caller.viewer, Access.TAKE_PART)
         view = await round_view(session, conversation)
     if refused is None:
         return view
@@ -231,13 +194,4 @@ def _is_of(job: Job, conversation_id: UUID) -> bool:
 
 
 def _candidates(view: CandidatesView) -> Markup:
-    return stream("replace", "candidates", render("_candidates.html", view=view))
-
-
-def _copilot(conversation_id: UUID, steps: int) -> Markup:
-    return render("_copilot.html", conversation_id=conversation_id, steps=steps)
-
-
-def _page(template: str, view: object, *, status: int = 200) -> HTMLResponse:
-    # What it shows is over soon.
-    return HTMLResponse(str(render(template, view=view)), status, headers={"Cache-Control": "no-store"})
+    return replaced("candidates", "_candidates.html", view=view)

@@ -17,7 +17,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
 from tavernkit.playground.edge.views.pipeline_outline import PipelineOutline, in_words, outline
 from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.pipelines.checking import Checked, check_content
+from tavernkit.playground.story.pipelines.checking import Checked, check_content, readable_part
 from tavernkit.playground.story.pipelines.documents import ProfileOut
 from tavernkit.playground.story.pipelines.queries import (
     NONE,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Persona
-from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.web.forms import one_newline
+from tavernkit.playground.edge.web.forms import one_newline, typed
+from tavernkit.playground.story.personas.documents import PersonaFields
 from tavernkit.playground.story.personas.service import personas_page
 from tavernkit.values import Value
 
@@ -36,17 +36,11 @@ LABELS: Final = {
 }
 
 
-class PersonaForm(BaseModel):
+@typed
+class PersonaForm(PersonaFields):
     """The boxes as they stand; a box with a tick says `on`."""
 
-    model_config = ConfigDict(frozen=True)
-
-    name: str = ""
-    description: str = ""
-    position: str = "in_prompt"
-    depth: str = "2"
-    role: str = "system"
-    is_default: str = ""
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     def fields(self) -> dict[str, str | bool]:
         """The fields as the service takes them."""
@@ -58,22 +52,10 @@ class PersonaForm(BaseModel):
         }
 
 
-class PersonaRow(Value, frozen=True, kw_only=True):
-    """A persona in the list."""
-
-    id: UUID
-    name: str
-    description: str
-    initials: str
-    picture: str | None
-    is_default: bool
-    version: int
-
-
 class PersonasView(Value, frozen=True, kw_only=True):
     """The list of personas."""
 
-    personas: tuple[PersonaRow, ...]
+    personas: Sequence[Persona]
     is_first: bool
     next: str | None
 
@@ -84,32 +66,9 @@ async def personas_view(runtime: Runtime, viewer: Viewer, after: str | None = No
         rows = await personas_page(session, viewer, behind=behind_name(after), limit=PERSONAS_PER_PAGE + 1)
     shown = rows[:PERSONAS_PER_PAGE]
     return PersonasView(
-        personas=tuple(
-            PersonaRow(
-                id=row.id,
-                name=shown_name(row.name),
-                description=row.description,
-                initials=initials(row.name),
-                picture=row.avatar_sha256,
-                is_default=row.is_default,
-                version=row.settings_version,
-            )
-            for row in shown
-        ),
+        personas=shown,
         is_first=after is None,
         next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > PERSONAS_PER_PAGE else None,
-    )
-
-
-def persona_form(row: Persona) -> PersonaForm:
-    """A persona as the boxes show it."""
-    return PersonaForm(
-        name=row.name,
-        description=one_newline(row.description),
-        position=row.position,
-        depth=str(row.depth),
-        role=row.role,
-        is_default="on" if row.is_default else "",
     )
 
 

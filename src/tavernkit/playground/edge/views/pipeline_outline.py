@@ -9,7 +9,7 @@ from tavernkit.artifacts.artifact import ArtifactDefinition, SurfacePlace, Visib
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import storable
 from tavernkit.values import Value
 
 KINDS: Final[Mapping[StepKind, str]] = {
@@ -44,10 +44,9 @@ TIMES: Final = ("", "once", "twice")
 
 
 class ArtifactOutline(Value, frozen=True, kw_only=True):
-    """Something that a step makes: its name, as what it is kept, who sees it, and where."""
+    """Something that a step makes: its name, who sees it, and where."""
 
     name: str
-    kind: str
     visibility: str
     surface: str
     place: str
@@ -56,7 +55,6 @@ class ArtifactOutline(Value, frozen=True, kw_only=True):
 class StepOutline(Value, frozen=True, kw_only=True):
     """A step; `conditions` say when it runs at all."""
 
-    id: str
     name: str
     kind: str
     does: str
@@ -69,7 +67,6 @@ class StepOutline(Value, frozen=True, kw_only=True):
 class PipelineOutline(Value, frozen=True, kw_only=True):
     """A pipeline with its steps: those before the reply first, else as they were written."""
 
-    id: str
     name: str
     enabled: bool
     triggers: str
@@ -118,8 +115,7 @@ def _asks(step: Step) -> bool:
 def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
     triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
-        id=presentable(pipeline.id),
-        name=presentable(pipeline.name or pipeline.id or "Without an id"),
+        name=storable(pipeline.name or pipeline.id or "Without an id"),
         enabled=pipeline.enabled,
         triggers=triggers or "never",
         permissions=", ".join(sorted(pipeline.permissions)),
@@ -129,13 +125,12 @@ def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
 
 def _step(step: Step) -> StepOutline:
     return StepOutline(
-        id=presentable(step.id),
-        name=presentable(step.name or step.id or "Without an id"),
+        name=storable(step.name or step.id or "Without an id"),
         kind=step.kind,
         does=KINDS[step.kind],
         hook=HOOKS[step.hook],
         enabled=step.enabled,
-        conditions=tuple(presentable(words) for words in _conditions(step)),
+        conditions=tuple(storable(words) for words in _conditions(step)),
         artifacts=tuple(_artifact(made) for made in step.artifacts),
     )
 
@@ -154,7 +149,6 @@ def _conditions(step: Step) -> Iterator[str]:
 def _artifact(artifact: ArtifactDefinition) -> ArtifactOutline:
     return ArtifactOutline(
         name=artifact.name if artifact.tag is not None else "without a tag",
-        kind=presentable(artifact.kind),
         visibility=VISIBILITIES[artifact.visibility],
         surface="" if artifact.surface is None else str(artifact.surface),
         place="" if artifact.surface is None else SURFACES[artifact.surface.place],

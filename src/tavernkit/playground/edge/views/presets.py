@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from anyio import to_thread
@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
 from tavernkit.playground.story.presets.service import listed_prompts
 from tavernkit.prompt.tokens import default_estimator
@@ -111,17 +111,11 @@ class PresetFactView(Value, frozen=True, kw_only=True):
     is_long: bool = False
 
 
-class PresetView(Value, frozen=True, kw_only=True):
+class PresetView(PresetRow, frozen=True, kw_only=True):
     """A preset. `is_copied`: who changes it gets a copy of their own."""
 
-    id: UUID
-    name: str
     kind: str
-    description: str
     version: int
-    is_default: bool
-    can_be_default: bool
-    can_be_deleted: bool
     is_copied: bool
     is_chat: bool
     prompts: tuple[PresetPromptView, ...]
@@ -140,15 +134,7 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
             key=kind,
             name=name,
             presets=tuple(
-                PresetRow(
-                    id=row.id,
-                    name=shown_name(row.name),
-                    description=row.description,
-                    is_everybodys=row.owner_id is None,
-                    is_default=row.id == default,
-                    can_be_default=kind in CAN_BE_DEFAULT,
-                    can_be_deleted=_can_delete(row, viewer),
-                )
+                PresetRow(name=shown_name(row.name), **_common(row, viewer, default))
                 for row in shown
                 if row.kind == kind
             ),
@@ -176,14 +162,10 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
         case _:
             facts = _fields(row.data)
     return PresetView(
-        id=row.id,
         name=row.name,
+        **_common(row, viewer, default),
         kind=KIND_NAMES[row.kind],
-        description=row.description,
         version=row.settings_version,
-        is_default=row.id == default,
-        can_be_default=row.kind in CAN_BE_DEFAULT,
-        can_be_deleted=_can_delete(row, viewer),
         is_copied=row.owner_id is None and not viewer.is_administrator,
         is_chat=isinstance(preset, ChatPreset),
         prompts=await to_thread.run_sync(_prompts, preset) if isinstance(preset, ChatPreset) else (),
@@ -192,8 +174,15 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
     )
 
 
-def _can_delete(row: Preset, viewer: Viewer) -> bool:
-    return row.owner_id is not None or viewer.is_administrator
+def _common(row: Preset, viewer: Viewer, default: UUID | None) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "description": row.description,
+        "is_everybodys": row.owner_id is None,
+        "is_default": row.id == default,
+        "can_be_default": row.kind in CAN_BE_DEFAULT,
+        "can_be_deleted": row.owner_id is not None or viewer.is_administrator,
+    }
 
 
 def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
@@ -202,11 +191,11 @@ def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
     ordered = sum(1 for _, enabled in listed if enabled is not None)
     return tuple(
         PresetPromptView(
-            identifier=presentable(prompt.identifier),
-            name=shown_name(presentable(prompt.name or prompt.identifier) or "Without a name"),
-            role=presentable(prompt.role),
+            identifier=storable(prompt.identifier),
+            name=shown_name(storable(prompt.name or prompt.identifier) or "Without a name"),
+            role=storable(prompt.role),
             place=_place(prompt),
-            content=presentable(prompt.content),
+            content=storable(prompt.content),
             is_marker=prompt.marker,
             enabled=enabled,
             tokens=estimator.estimate(prompt.content),
@@ -251,5 +240,5 @@ def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
 
 def _fact(name: str, value: Json) -> PresetFactView:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = presentable(text)
-    return PresetFactView(name=presentable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)
+    text = storable(text)
+    return PresetFactView(name=storable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)

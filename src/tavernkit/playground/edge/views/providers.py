@@ -9,7 +9,6 @@ from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import shown_name
-from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.documents import ModelsOut, TrialOut
 from tavernkit.playground.story.providers.queries import providers_page
@@ -42,7 +41,6 @@ class ModelsView(Value, frozen=True, kw_only=True):
     providers: tuple[ProviderRow, ...]
     may_change: bool
     data_dir: str
-    error: str = ""
 
 
 class Answer(Value, frozen=True, kw_only=True):
@@ -52,7 +50,7 @@ class Answer(Value, frozen=True, kw_only=True):
     sentence: str
 
 
-async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None = None) -> ModelsView:
+async def models_view(runtime: Runtime, viewer: Viewer) -> ModelsView:
     """The providers that this person can see."""
     may_change = viewer.is_administrator and viewer.via != "api_key"
     async with runtime.database.read() as session:
@@ -65,7 +63,6 @@ async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None 
         ),
         may_change=may_change,
         data_dir=str(runtime.settings.data_dir) if may_change else "",
-        error=refused.sentence if refused else "",
     )
 
 

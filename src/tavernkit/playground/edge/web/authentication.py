@@ -108,13 +108,13 @@ async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer
     if proof.api_key is not None:
         viewer = await _by_key(runtime, proof.api_key)
         if viewer is None:
-            raise _no_such_key()
+            raise Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")
         return viewer
     viewer = await _by_session(runtime, proof.session) if proof.session else None
     if viewer is None and runtime.settings.is_local:
         viewer = await _as_local_owner(runtime, owner_id)
     if viewer is None:
-        raise _signed_out()
+        raise Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
     return viewer
 
 
@@ -176,11 +176,3 @@ async def _as_local_owner(runtime: Runtime, owner_id: UUID) -> Viewer | None:
             select(User.role).where(User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None)))
         )
     return None if role is None else Viewer(user_id=owner_id, role=cast("Role", role), via="local")
-
-
-def _signed_out() -> Refused:
-    return Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
-
-
-def _no_such_key() -> Refused:
-    return Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")

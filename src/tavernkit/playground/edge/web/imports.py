@@ -11,11 +11,11 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.storable import presentable, titled
+from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import answer, refusal, wants_streams
 from tavernkit.playground.edge.web.streams import stream
-from tavernkit.playground.edge.web.uploads import received_files
+from tavernkit.playground.edge.web.uploads import received_form
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
@@ -49,8 +49,8 @@ ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[ImportedItem]]
 async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) -> list[ImportedView]:
     """Import each file in the field `file`; `max_bytes` is for all of them together."""
     try:
-        async with received_files(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as files:
-            named = [(file.filename, file) for file in files if file.filename]
+        async with received_form(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as form:
+            named = [(file.filename, file) for file in form.files if file.filename]
             if not named:
                 raise Refused(code="invalid", sentence="Choose a file first.")
             return [
@@ -83,6 +83,6 @@ async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedVie
         file=file,
         name=made.name,
         address=made.address,
-        remarks=tuple((presentable(note.path), presentable(note.message)) for note in notes[:NOTES_SHOWN]),
+        remarks=tuple((storable(note.path), storable(note.message)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
     )

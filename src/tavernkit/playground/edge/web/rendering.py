@@ -26,6 +26,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["asset"] = asset
+    environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
     environment.filters["initials"] = initials

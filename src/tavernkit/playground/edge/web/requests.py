@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
@@ -17,6 +19,9 @@ from tavernkit.playground.edge.web.bodies import before_body
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.values import Value
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 API_PREFIX = "/api/v1"
 """Where the JSON API is."""
@@ -43,30 +48,61 @@ class SignedOutError(HTTPException):
     """A page that only somebody who is signed in can see."""
 
 
+class Caller(NamedTuple):
+    """The running application and who asks it for something: what services take first, as `*caller`."""
+
+    runtime: Runtime
+    viewer: Viewer
+
+    async def read(
+        self, query: Callable[Concatenate[AsyncSession, Viewer, P], Awaitable[T]], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """What one query finds for who asks."""
+        async with self.runtime.database.read() as session:
+            return await query(session, self.viewer, *args, **options)
+
+
+class Visitor(Caller):
+    """Who asks for a page, with their request."""
+
+    request: Request
+
+
 @before_body
-async def _viewer(request: Request) -> Viewer:
+async def _visitor(request: Request) -> Visitor:
     try:
-        return await viewer_of(request)
+        visitor = Visitor(_runtime(request), await viewer_of(request))
     except Refused as refused:
         raise SignedOutError(refused.status, refused.sentence) from None
+    visitor.request = request
+    return visitor
 
 
-PageViewer = Annotated[Viewer, Depends(_viewer)]
+PageCaller = Annotated[Visitor, Depends(_visitor)]
 """Who asks for a page; nobody is sent to sign in."""
 
 
 AppRuntime = Annotated[Runtime, Depends(_runtime)]
-"""The running application."""
+"""The running application, for who need not be signed in."""
 
 
 def wants_streams(request: Request) -> bool:
     return CONTENT_TYPE in request.headers.get("accept", "")
 
 
+def replaced(target: str, template: str, /, *, morph: bool = False, **context: object) -> Markup:
+    """A stream that draws the element whose id is `target` anew from a template."""
+    return stream("replace", target, render(template, **context), morph=morph)
+
+
+def streamed(streams: Markup, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(str(streams), status, media_type=CONTENT_TYPE)
+
+
 def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
     """Turbo streams for a page that can use them, else a redirect to the page that shows the result."""
     if wants_streams(request):
-        return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+        return streamed(streams)
     return RedirectResponse(otherwise, status_code=303)
 
 
@@ -92,20 +128,18 @@ def refusal(request: Request, refused: Refused) -> Response:
     """Why nothing was done, for somebody who stays where they are with everything that they have typed."""
     place = getattr(request.state, "refusal_place", PROBLEM)
     if place == TOAST and wants_streams(request):
-        html = toast_stream(ToastView(sentence=refused.sentence, is_problem=True))
-        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+        return streamed(toast_stream(ToastView(sentence=refused.sentence, is_problem=True)), refused.status)
     return problem(request, refused.status, refused.sentence, title=TITLES.get(refused.status, FAILED), place=place)
 
 
 def toast_stream(toast: ToastView) -> Markup:
-    return stream("replace", TOAST, render("_toast.html", toast=toast))
+    return replaced(TOAST, "_toast.html", toast=toast)
 
 
 def problem(request: Request, status: int, sentence: str, *, title: str = FAILED, place: str = PROBLEM) -> Response:
     """The sentence, put where the page has its place for such sentences; without scripts, a page that says it."""
     if wants_streams(request):
-        html = stream("update", place, render("_problem.html", problem=sentence))
-        return HTMLResponse(str(html), status, media_type=CONTENT_TYPE)
+        return streamed(stream("update", place, render("_problem.html", problem=sentence)), status)
     return HTMLResponse(str(render("error.html", status=status, title=title, sentence=sentence)), status)
 
 

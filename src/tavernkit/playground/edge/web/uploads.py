@@ -26,15 +26,6 @@ class ReceivedForm(NamedTuple):
 
 
 @asynccontextmanager
-async def received_files(
-    request: Request, *, field: str, max_files: int, max_bytes: int
-) -> AsyncIterator[list[UploadFile]]:
-    """The files of a multipart form, spooled to the disk; gone when the block ends."""
-    async with received_form(request, field=field, max_files=max_files, max_bytes=max_bytes) as form:
-        yield form.files
-
-
-@asynccontextmanager
 async def received_form(request: Request, *, field: str, max_files: int, max_bytes: int) -> AsyncIterator[ReceivedForm]:
     """A multipart form whose files are spooled to the disk; gone when the block ends."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
@@ -60,8 +51,8 @@ async def received_form(request: Request, *, field: str, max_files: int, max_byt
 
 async def one_file(request: Request, *, max_bytes: int) -> bytes:
     """The bytes of the one file in the field `file`."""
-    async with received_files(request, field="file", max_files=1, max_bytes=max_bytes) as files:
-        data = await files[0].read()
+    async with received_form(request, field="file", max_files=1, max_bytes=max_bytes) as form:
+        data = await form.files[0].read()
     if not data:
         raise _invalid("The file is empty.")
     return data
@@ -73,6 +64,9 @@ def file_body(field: str, *, many: bool = False) -> dict[str, Any]:
     value = {"type": "array", "items": file, "minItems": 1} if many else file
     schema = {"type": "object", "properties": {field: value}, "required": [field]}
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
+
+
+ONE_FILE = file_body("file")
 
 
 def _files(form: FormData, field: str, max_files: int) -> list[UploadFile]:

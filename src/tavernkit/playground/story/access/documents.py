@@ -1,22 +1,51 @@
-"""A member as JSON."""
+"""Spaces and their members as JSON: what one is made from, changed by, and looks like."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tavernkit.playground.base.database.models import Space, SpaceMembership
+from tavernkit.playground.base.database.models import SpaceMembership
+from tavernkit.playground.base.schemas import Document, Stored, StrictModel
+
+MAX_NAME = 200
+MAX_CHARACTERS = 50
+
+Name = Annotated[str, Field(max_length=MAX_NAME)]
+PersonaText = Annotated[str, Field(max_length=50_000)]
+Version = Annotated[int, Field(ge=0, description="The version that the change was made from.")]
 
 
-class SpaceOut(BaseModel):
+class SpaceIn(StrictModel):
+    """A new space."""
+
+    kind: Literal["playground", "discussion"] = Field(
+        default="playground", description="One person with characters, or several people."
+    )
+    name: Name = Field(default="", description="Blank takes the names of the characters.")
+    character_ids: list[UUID] = Field(
+        default=[], max_length=MAX_CHARACTERS, description="Who takes part, in order; nobody twice."
+    )
+    persona_id: UUID | None = Field(default=None, description="Which of your personas you are.")
+    persona: PersonaText = Field(default="", description="Who you are here, in place of a persona.")
+    name_override: Name | None = Field(default=None, description="What you are called here.")
+    greeting: bool = Field(default=True, description="Whether each character says its first message.")
+
+
+class SpaceChange(StrictModel):
+    """A change of a space; what is left out stays."""
+
+    settings_version: Version
+    name: Name | None = None
+    archived: bool | None = Field(default=None, description="An archived space can only be read.")
+
+
+class SpaceOut(Stored):
     """A space."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
     owner_id: UUID
     kind: str
     name: str
@@ -24,25 +53,51 @@ class SpaceOut(BaseModel):
     settings_version: int
     prompt_tokens_total: int
     completion_tokens_total: int
-    created_at: datetime
-    updated_at: datetime
-
-    @classmethod
-    def of(cls, space: Space) -> Self:
-        return cls.model_validate(space)
 
 
-class MemberOut(BaseModel):
+class MemberIn(StrictModel):
+    """Somebody who joins: a character, or a person."""
+
+    character_id: UUID | None = None
+    user_id: UUID | None = Field(default=None, description="In discussions only.")
+
+
+class MemberChange(StrictModel):
+    """A change of a membership. What is left out stays; null takes back what can be taken back."""
+
+    settings_version: Version
+    role: Literal["member", "moderator"] | None = Field(default=None, description="Of people.")
+    participation: Literal["active", "muted", "observer"] | None = None
+    copilot_mode: Literal["none", "full"] | None = Field(
+        default=None, description="Whether a model writes for this person."
+    )
+    copilot_remaining_steps: int | None = Field(default=None, ge=1, le=10, description="For how many messages it does.")
+    name_override: Name | None = None
+    persona: PersonaText | None = None
+    persona_id: UUID | None = None
+    provider_id: UUID | None = None
+    preset_id: UUID | None = None
+    talkativeness: float | None = Field(
+        default=None, ge=0, le=1, allow_inf_nan=False, description="How likely a character speaks unasked."
+    )
+
+
+class MemberOrder(StrictModel):
+    """All active members in their new order."""
+
+    settings_version: int = Field(ge=0, description="The version of the space that the order was made from.")
+    member_ids: list[UUID] = Field(max_length=500)
+
+
+class MemberOut(Document):
     """Somebody in a space."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     space_id: UUID
     kind: str
     user_id: UUID | None
     character_id: UUID | None
-    name: str = Field(validation_alias="cached_display_name", description="What others see.")
+    name: str = Field(description="What others see.")
     role: str
     position: int
     status: str
@@ -62,4 +117,4 @@ class MemberOut(BaseModel):
 
     @classmethod
     def of(cls, member: SpaceMembership) -> Self:
-        return cls.model_validate(member)
+        return cls.of_row(member, name=member.cached_display_name)

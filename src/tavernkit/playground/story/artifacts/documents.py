@@ -17,6 +17,7 @@ from tavernkit.artifacts import (
     redacted,
 )
 from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.base.storable import presentable, storable
 
 LONGEST_KEY = 60
@@ -44,7 +45,7 @@ class Redacted(BaseModel):
     length: int
 
 
-class ArtifactVersionOut(BaseModel):
+class ArtifactVersionOut(Document):
     """A value that an artifact has or had."""
 
     version: int
@@ -62,16 +63,12 @@ class ArtifactVersionOut(BaseModel):
     @classmethod
     def of(cls, artifact: Artifact, version: ArtifactVersion) -> Self:
         shown = is_on_page(artifact.visibility)
-        return cls(
-            version=version.version,
-            based_on_version=version.based_on_version,
-            content_type=version.content_type,
+        return cls.of_row(
+            version,
             content=presentable(version.content) if shown else None,
             redacted=None if shown else Redacted(**redacted(version.content)),
-            turn=version.turn,
             message_id=None if version.turn_id is None else UUID(version.turn_id),
             swipe_id=None if version.variant_id is None else UUID(version.variant_id),
             pipeline=None if version.writer is None else version.writer.pipeline,
             step=None if version.writer is None else version.writer.step,
-            created_at=version.created_at,
         )

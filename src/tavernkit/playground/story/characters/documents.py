@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from tavernkit.playground.base.database.models import Character, CharacterAsset
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, Stored, StrictModel
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.characters.queries import CharacterLine
 
 
 def _without_nul(text: str) -> str:
@@ -28,10 +25,9 @@ Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
 
 
-class CharacterLineOut(BaseModel):
+class CharacterLineOut(Stored):
     """A character in a list."""
 
-    id: UUID
     name: str
     nickname: str | None
     tags: list[str]
@@ -39,26 +35,9 @@ class CharacterLineOut(BaseModel):
     version: int = Field(description="Grows with every change of the card.")
     avatar_sha256: str | None = Field(description="The picture, as PNG: `/blobs/{sha256}`.")
     thumbnail_sha256: str | None = Field(description="A small picture, as WebP.")
-    created_at: datetime
-    updated_at: datetime
-
-    @classmethod
-    def of(cls, line: CharacterLine) -> CharacterLineOut:
-        return cls(
-            id=line.id,
-            name=line.name,
-            nickname=line.nickname,
-            tags=line.tags,
-            spec_version=line.spec_version,
-            version=line.version,
-            avatar_sha256=line.avatar_sha256,
-            thumbnail_sha256=line.thumbnail_sha256,
-            created_at=line.created_at,
-            updated_at=line.updated_at,
-        )
 
 
-class AssetOut(BaseModel):
+class AssetOut(Document):
     """A file that belongs to a character."""
 
     kind: str
@@ -77,24 +56,8 @@ class CharacterOut(CharacterLineOut):
 
     @classmethod
     def with_card(cls, row: Character, assets: Iterable[CharacterAsset]) -> CharacterOut:
-        return cls(
-            id=row.id,
-            name=row.name,
-            nickname=row.nickname,
-            tags=row.tags,
-            spec_version=row.spec_version,
-            version=row.version,
-            avatar_sha256=row.avatar_sha256,
-            thumbnail_sha256=row.thumbnail_sha256,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-            is_shared=row.owner_id is None,
-            card=presentable(row.data),
-            assets=[
-                AssetOut(kind=asset.kind, name=asset.name, ext=asset.ext, uri=asset.uri, sha256=asset.sha256)
-                for asset in assets
-            ],
-        )
+        files = [AssetOut.of_row(asset) for asset in assets]
+        return cls.of_row(row, is_shared=row.owner_id is None, card=presentable(row.data), assets=files)
 
 
 class CardEdit(StrictModel):

@@ -1,19 +1,40 @@
-"""A conversation as JSON."""
+"""Conversations as JSON: what one is made from, changed by, and looks like."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
+
+from tavernkit.playground.base.schemas import Stored, StrictModel
+
+Title = Annotated[str, Field(max_length=200)]
+Visibility: TypeAlias = Literal["shared", "private", "public"]
 
 
-class ConversationOut(BaseModel):
+class ConversationIn(StrictModel):
+    """A new conversation, beside those that the space has."""
+
+    title: Title = Field(default="", description="Blank takes the next number.")
+    visibility: Visibility = Field(
+        default="shared", description="For the members, for the owner alone, or for everybody who may sign in."
+    )
+    greeting: bool = Field(default=True, description="Whether each character says its first message.")
+
+
+class ConversationChange(StrictModel):
+    """A change of a conversation; what is left out stays."""
+
+    settings_version: int = Field(ge=0, description="The version that the change was made from.")
+    title: Title | None = None
+    visibility: Visibility | None = None
+    archived: bool | None = Field(default=None, description="An archived conversation can only be read.")
+
+
+class ConversationOut(Stored):
     """A conversation, without its messages."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
     space_id: UUID
     kind: str
     title: str
@@ -27,5 +48,3 @@ class ConversationOut(BaseModel):
     last_event: int
     prompt_tokens_total: int
     completion_tokens_total: int
-    created_at: datetime
-    updated_at: datetime

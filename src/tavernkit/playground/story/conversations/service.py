@@ -325,7 +325,7 @@ async def change_conversation(
             if not title:
                 raise Refused("blank", "A conversation needs a title.")
         advance(
-            conversation, settings_version, what="conversation", current=ConversationOut.model_validate(conversation)
+            conversation, settings_version, what="conversation", current=ConversationOut.of_row(conversation)
         )
         if title is not None:
             conversation.title = title

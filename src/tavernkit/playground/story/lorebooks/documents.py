@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
-from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.schemas import Document, Stored, StrictModel, patching, showing
+from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.reading import ImportReport
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -27,46 +27,30 @@ class NewLorebook(StrictModel):
     description: Description = ""
 
 
-class PatchLorebook(StrictModel):
+@patching
+class PatchLorebook(NewLorebook):
     settings_version: Version
-    name: Name | None = None
-    description: Description | None = None
     scan_depth: Annotated[int, Field(ge=0, le=100_000)] | None = None
     token_budget: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
     recursive_scanning: bool | None = None
 
 
-class LorebookOut(BaseModel):
+@showing
+class LorebookOut(NewLorebook, Stored):
     """A book. Its entries are lists of their own."""
 
-    id: UUID
-    name: str
-    description: str
     format: str = Field(description="`world_info`, or `character_book` for a book that came from a card.")
     scan_depth: Any = None
     token_budget: Any = None
     recursive_scanning: Any = None
     entries_count: int
     settings_version: int = Field(description="Grows with every change to the book and to its entries.")
-    created_at: datetime
-    updated_at: datetime
 
     @classmethod
     def of(cls, row: Lorebook) -> Self:
         fields = row.data.get("fields", {})
-        return cls(
-            id=row.id,
-            name=row.name,
-            description=row.description,
-            format=row.data.get("format", "world_info"),
-            scan_depth=presentable(fields.get("scan_depth")),
-            token_budget=presentable(fields.get("token_budget")),
-            recursive_scanning=presentable(fields.get("recursive_scanning")),
-            entries_count=row.entries_count,
-            settings_version=row.settings_version,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-        )
+        taken = {name: presentable(fields.get(name)) for name in ("scan_depth", "token_budget", "recursive_scanning")}
+        return cls.of_row(row, format=row.data.get("format", "world_info"), **taken)
 
 
 class NoteOut(BaseModel):
@@ -77,7 +61,7 @@ class NoteOut(BaseModel):
     message: str
 
 
-class EntryOut(BaseModel):
+class EntryOut(Document):
     """An entry. `data` is all of it, in SillyTavern's World Info form."""
 
     id: UUID
@@ -93,18 +77,7 @@ class EntryOut(BaseModel):
 
     @classmethod
     def of(cls, row: LorebookEntry) -> Self:
-        return cls(
-            id=row.id,
-            lorebook_id=row.lorebook_id,
-            uid=row.uid,
-            position=row.position,
-            comment=row.comment,
-            enabled=row.enabled,
-            constant=row.constant,
-            data=presentable(row.data),
-            revision=row.revision,
-            updated_at=row.updated_at,
-        )
+        return cls.of_row(row, data=presentable(row.data))
 
 
 class LinkPlace(StrictModel):
@@ -122,12 +95,7 @@ class LinkPlace(StrictModel):
         return self
 
     def as_columns(self) -> dict[str, UUID | None]:
-        return {
-            "space_id": self.space_id,
-            "conversation_id": self.conversation_id,
-            "character_id": self.character_id,
-            "persona_id": self.persona_id,
-        }
+        return {name: getattr(self, name) for name in LinkPlace.model_fields}
 
 
 class NewLink(LinkPlace):
@@ -145,6 +113,5 @@ class PatchLink(StrictModel):
 def notes_of(report: ImportReport) -> list[NoteOut]:
     """A report for a client."""
     return [
-        NoteOut(path=presentable(note.path), outcome=note.outcome, message=presentable(note.message))
-        for note in report.notes
+        NoteOut(path=storable(note.path), outcome=note.outcome, message=storable(note.message)) for note in report.notes
     ]

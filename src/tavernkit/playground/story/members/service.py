@@ -209,7 +209,7 @@ async def reorder_members(
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
             raise Refused("conflict", "The order must name every member exactly once.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space))
+        advance(space, settings_version, what="space", current=SpaceOut.of_row(space))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.story.paths.state import ShownMessage
 
 
-class AuthorOut(BaseModel):
+class AuthorOut(Document):
     """Who said it."""
 
     membership_id: UUID
@@ -19,7 +20,7 @@ class AuthorOut(BaseModel):
     kind: Literal["human", "character"]
 
 
-class MessageOut(BaseModel):
+class MessageOut(Document):
     """A message; its content is that of its active swipe."""
 
     id: UUID
@@ -43,26 +44,7 @@ class MessageOut(BaseModel):
     @classmethod
     def of(cls, shown: ShownMessage) -> Self:
         message = shown.message
-        return cls.model_validate(
-            {
-                "id": message.id,
-                "conversation_id": message.conversation_id,
-                "seq": message.seq,
-                "role": message.role,
-                "author": {
-                    "membership_id": message.membership_id,
-                    "name": shown.author_name,
-                    "kind": shown.author_kind,
-                },
-                "content": message.content,
-                "visibility": message.visibility,
-                "active_swipe_id": message.active_swipe_id,
-                "active_swipe_position": shown.swipe_position,
-                "swipes_count": message.swipes_count,
-                "run_id": message.run_id,
-                "origin_message_id": message.origin_message_id,
-                "revision": message.revision,
-                "metadata": message.metadata_,
-                "created_at": message.created_at,
-            }
+        author = AuthorOut.of_row(message, name=shown.author_name, kind=shown.author_kind)
+        return cls.of_row(
+            message, author=author, active_swipe_position=shown.swipe_position, metadata=message.metadata_
         )

@@ -181,7 +181,7 @@ async def set_picture(
         raise Refused("invalid", str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        advance(row, settings_version, what="persona", current=PersonaOut.of(row))
+        advance(row, settings_version, what="persona", current=PersonaOut.of_row(row))
         before = row.avatar_sha256
         if picture is not None:
             await store(session, [picture], runtime.clock())
@@ -214,7 +214,7 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         await _check_picture(session, patch.avatar_sha256)
-        advance(row, patch.settings_version, what="persona", current=PersonaOut.of(row))
+        advance(row, patch.settings_version, what="persona", current=PersonaOut.of_row(row))
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)
         if patch.name is not None:

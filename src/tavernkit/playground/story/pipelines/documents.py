@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 from typing_extensions import TypeAliasType
 
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile
 from tavernkit.artifacts.wire import inlined_schema
 from tavernkit.playground.base.database.models import PipelineProfile, PipelineProfileVersion
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Stored, StrictModel, patching, showing
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -31,33 +30,30 @@ ProfileContent = TypeAliasType(
 Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]
 
 
-class NewProfile(StrictModel):
+class ProfileNaming(StrictModel):
     name: Name
     description: Description = ""
+
+
+class NewProfile(ProfileNaming):
     content: Content = {}
 
 
-class PatchProfile(StrictModel):
+@patching
+class PatchProfile(NewProfile):
     settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The `settings_version` that was read.")]
-    name: Name | None = None
-    description: Description | None = None
-    content: Content | None = None
 
 
-class ProfileSummary(BaseModel):
+@showing
+class ProfileSummary(ProfileNaming, Stored):
     """A profile in a list."""
 
-    id: UUID
-    name: str
-    description: str
     is_system: bool = Field(description="Everybody's: only administrators change it.")
     settings_version: int = Field(description="The number of its newest version.")
-    created_at: datetime
-    updated_at: datetime
 
     @classmethod
     def of(cls, row: PipelineProfile) -> Self:
-        return cls(**_columns(row))
+        return cls.of_row(row, is_system=row.owner_id is None)
 
 
 class ProfileOut(ProfileSummary):
@@ -67,7 +63,7 @@ class ProfileOut(ProfileSummary):
 
     @classmethod
     def with_content(cls, row: PipelineProfile, version: PipelineProfileVersion) -> Self:
-        return cls(**_columns(row), content=version.content)
+        return cls.of_row(row, is_system=row.owner_id is None, content=version.content)
 
 
 class ProfilePlace(StrictModel):
@@ -85,12 +81,7 @@ class ProfilePlace(StrictModel):
 
     def named(self) -> dict[str, UUID]:
         """The column that says where, with its value."""
-        places = {
-            "conversation_id": self.conversation_id,
-            "character_id": self.character_id,
-            "space_id": self.space_id,
-        }
-        return {name: id for name, id in places.items() if id is not None}
+        return self.model_dump(include=set(ProfilePlace.model_fields), exclude_none=True)
 
 
 class Choose(ProfilePlace):
@@ -103,15 +94,3 @@ class AddExample(ProfilePlace):
     example: Annotated[str, Field(max_length=100, description=f"One of {', '.join(EXAMPLES)}.")]
     profile_id: UUID = Field(description="The profile that is followed at the place, be it because of a wider one.")
     settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The version of it that was read.")]
-
-
-def _columns(row: PipelineProfile) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "description": row.description,
-        "is_system": row.owner_id is None,
-        "settings_version": row.settings_version,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-    }

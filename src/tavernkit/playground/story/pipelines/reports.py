@@ -16,7 +16,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job, PipelineRun
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.pipelines.documents import Content
 from tavernkit.playground.story.prompting.replies import cost_words
@@ -68,7 +68,7 @@ class StepRunOut(BaseModel):
         return cls.model_validate({**step, **step["usage"]})
 
 
-class PipelineRunOut(BaseModel):
+class PipelineRunOut(Document):
     """A run of pipelines, around a reply or by itself."""
 
     id: UUID
@@ -96,16 +96,14 @@ class PipelineRunOut(BaseModel):
             # Nobody takes it up again: it was stopped before it began, or given up.
             error = job.error or {"message": "The run was stopped before it began."}
             status, message, finished_at = "aborted", error["message"], job.finished_at
-        return cls.model_validate(
-            {
-                **{name: getattr(run, name) for name in cls.model_fields if hasattr(run, name)},
-                "job_id": run.id if run.run_id is None else None,
-                "status": status,
-                "failed_type": report.get("failed_type"),
-                "message": message,
-                "steps": [StepRunOut.of(step) for step in report.get("steps", ())],
-                "finished_at": finished_at,
-            }
+        return cls.of_row(
+            run,
+            job_id=run.id if run.run_id is None else None,
+            status=status,
+            failed_type=report.get("failed_type"),
+            message=message,
+            steps=[StepRunOut.of(step) for step in report.get("steps", ())],
+            finished_at=finished_at,
         )
 
 

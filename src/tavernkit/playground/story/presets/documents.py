@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal, Self
-from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from tavernkit.playground.base.database.models import Preset
-from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.schemas import Stored, StrictModel, patching, showing
+from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.presets.queries import Kind
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -25,35 +23,33 @@ Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_ve
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class NewPreset(StrictModel):
-    kind: Kind
+class PresetNaming(StrictModel):
     name: Name
     description: Description = ""
+
+
+class NewPreset(PresetNaming):
+    kind: Kind
     data: dict[str, Any] = Field(default={}, description="Fields of the file; the others get SillyTavern's defaults.")
 
 
-class PatchPreset(StrictModel):
+@patching
+class PatchPreset(PresetNaming):
     settings_version: Version
-    name: Name | None = None
-    description: Description | None = None
     data: dict[str, Any] = Field(default={}, description="The fields to change; the others stay as they are.")
 
 
-class PresetSummary(BaseModel):
+@showing
+class PresetSummary(PresetNaming, Stored):
     """A preset in a list."""
 
-    id: UUID
     kind: Kind
-    name: str
-    description: str
     is_system: bool = Field(description="Everybody's: who is no administrator changes a copy of it.")
     settings_version: int
-    created_at: datetime
-    updated_at: datetime
 
     @classmethod
     def of(cls, row: Preset) -> Self:
-        return cls(**_columns(row))
+        return cls.of_row(row, is_system=row.owner_id is None)
 
 
 class PresetOut(PresetSummary):
@@ -63,7 +59,7 @@ class PresetOut(PresetSummary):
 
     @classmethod
     def of(cls, row: Preset) -> Self:
-        return cls(**_columns(row), data=presentable(row.data))
+        return cls.of_row(row, is_system=row.owner_id is None, data=presentable(row.data))
 
 
 class PromptFields(StrictModel):
@@ -78,12 +74,11 @@ class PromptFields(StrictModel):
 
     def given(self) -> dict[str, Any]:
         """The fields of a prompt that are named, ready for one."""
-        fields = presentable(
-            {name: getattr(self, name) for name in PromptFields.model_fields if getattr(self, name) is not None}
-        )
-        if "injection_trigger" in fields:
-            fields["injection_trigger"] = tuple(fields["injection_trigger"])
-        return dict(fields)
+        named = self.model_dump(include=set(PromptFields.model_fields), exclude_none=True)
+        fields = {name: presentable(value) for name, value in named.items()}
+        if self.injection_trigger is not None:
+            fields["injection_trigger"] = tuple(map(storable, self.injection_trigger))
+        return fields
 
 
 class NewPrompt(PromptFields):
@@ -106,16 +101,3 @@ class PromptPlace(StrictModel):
 class OrderPrompts(StrictModel):
     settings_version: Version
     order: list[PromptPlace] = Field(max_length=1000)
-
-
-def _columns(row: Preset) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "name": row.name,
-        "description": row.description,
-        "is_system": row.owner_id is None,
-        "settings_version": row.settings_version,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-    }

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from uuid import UUID
 
 from msgspec import structs
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, SecretStr
+from pydantic import BaseModel, Field, GetPydanticSchema, SecretStr
 from pydantic_core import core_schema
 
 from tavernkit.playground.base.database.models import Provider
@@ -15,6 +15,7 @@ from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.base import ModelErrorCode
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, ProviderKind, kind_of
+from tavernkit.playground.base.schemas import Document, StrictModel, patching, showing
 from tavernkit.playground.base.storable import presentable
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -61,11 +62,7 @@ def _seconds(usual: float, most: float, about: str) -> Any:
     return Field(default=usual, ge=0.1, le=most, allow_inf_nan=False, description=f"Seconds {about}.")
 
 
-class In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class TimeoutsIn(In):
+class TimeoutsIn(StrictModel):
     """How long to wait for a provider before giving up."""
 
     connect: float = _seconds(_USUAL.connect, 300, "for the connection")
@@ -84,37 +81,33 @@ class TimeoutsIn(In):
         return {name: seconds for name, seconds in given.items() if seconds != getattr(kind.timeouts, name)}
 
 
-class NewProvider(In):
+class ProviderFields(StrictModel):
     name: Name
-    kind: RemoteKindId
     base_url: BaseUrl = Field(default="", description="Where its API begins; empty is the one of who made the API.")
-    api_key: ApiKey | None = Field(default=None, description="It is stored encrypted and is never given again.")
     model: Model
     context_tokens: ContextTokens = 8192
     response_tokens: ResponseTokens = 512
     settings: Fields = {}
     streamable: bool = Field(default=True, description="Off for a server that can only answer in one piece.")
-    timeouts: TimeoutsIn = TimeoutsIn()
+    timeouts: TimeoutsIn = Field(default=TimeoutsIn(), description="All of them; those not named become the usual.")
 
 
-class PatchProvider(In):
+class NewProvider(ProviderFields):
+    kind: RemoteKindId
+    api_key: ApiKey | None = Field(default=None, description="It is stored encrypted and is never given again.")
+
+
+@patching
+class PatchProvider(ProviderFields):
     settings_version: int = Field(ge=0, le=2**31 - 1, description="The version that was read.")
-    name: Name | None = None
-    base_url: BaseUrl | None = None
     api_key: ApiKey | None = Field(
         default=None,
         description="A new key, or null to forget it. An address on another server needs this field as well.",
     )
-    model: Model | None = None
-    context_tokens: ContextTokens | None = None
-    response_tokens: ResponseTokens | None = None
-    settings: Fields | None = None
-    streamable: bool | None = None
-    timeouts: TimeoutsIn | None = Field(default=None, description="All of them; those not named become the usual.")
     disabled: bool | None = Field(default=None, description="Nobody can use a provider that is disabled.")
 
 
-class ProviderSummary(BaseModel):
+class ProviderSummary(Document):
     """A provider in a list."""
 
     id: UUID
@@ -126,38 +119,27 @@ class ProviderSummary(BaseModel):
 
     @classmethod
     def of(cls, row: Provider) -> Self:
-        return cls(**_columns(row))
+        return cls.of_row(row)
 
 
-class ProviderOut(ProviderSummary):
+@showing
+class ProviderOut(ProviderFields, ProviderSummary):
     """A provider, for administrators."""
 
-    base_url: str
     has_key: bool = Field(description="Whether a key is stored.")
-    context_tokens: int
-    response_tokens: int
-    settings: dict[str, Any]
-    streamable: bool
-    timeouts: TimeoutsIn
     last_tested_at: datetime | None = Field(description="When a test succeeded last.")
     settings_version: int
     created_at: datetime
 
     @classmethod
     def of(cls, row: Provider) -> Self:
-        return cls(
-            **_columns(row),
+        return cls.of_row(
+            row,
             # The one from the environment may hold a password.
             base_url=without_credentials(row.base_url),
             has_key=row.api_key is not None,
-            context_tokens=row.context_tokens,
-            response_tokens=row.response_tokens,
             settings=presentable(row.settings),
-            streamable=row.streamable,
             timeouts=TimeoutsIn.of(row),
-            last_tested_at=row.last_tested_at,
-            settings_version=row.settings_version,
-            created_at=row.created_at,
         )
 
 
@@ -182,14 +164,3 @@ class ModelsOut(BaseModel):
 
     models: list[str]
     problem: Problem | None = None
-
-
-def _columns(row: Provider) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "kind": row.kind,
-        "model": row.model,
-        "is_default": row.is_default,
-        "disabled": row.disabled,
-    }

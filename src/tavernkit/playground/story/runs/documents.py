@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import RoundSlot, Run
+from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.story.runs.planner import RunKind, RunStatus, SchedulingState
 from tavernkit.playground.story.runs.queries import ShownRound, Turns
 
@@ -26,7 +27,7 @@ class RunErrorOut(BaseModel):
     message: str = Field(description="For people: what went wrong.")
 
 
-class RunOut(BaseModel):
+class RunOut(Document):
     """One attempt at a reply."""
 
     id: UUID
@@ -53,33 +54,10 @@ class RunOut(BaseModel):
     @classmethod
     def of(cls, run: Run, live_text: Mapping[UUID, str]) -> Self:
         """The run; of one that is being written in this process, all that has been written."""
-        return cls.model_validate(
-            {
-                "id": run.id,
-                "conversation_id": run.conversation_id,
-                "kind": run.kind,
-                "status": run.status,
-                "reason": run.reason,
-                "speaker_id": run.speaker_membership_id,
-                "round_id": run.round_id,
-                "round_position": run.round_position,
-                "target_message_id": run.target_message_id,
-                "text": live_text.get(run.id, run.text),
-                "error": run.error,
-                "prompt_tokens": run.prompt_tokens,
-                "completion_tokens": run.completion_tokens,
-                "cost": run.cost,
-                "dismissed": run.dismissed,
-                "run_after": run.run_after,
-                "started_at": run.started_at,
-                "finished_at": run.finished_at,
-                "created_at": run.created_at,
-                "debug": run.debug,
-            }
-        )
+        return cls.of_row(run, speaker_id=run.speaker_membership_id, text=live_text.get(run.id, run.text))
 
 
-class SlotOut(BaseModel):
+class SlotOut(Document):
     """One turn of a round."""
 
     position: int
@@ -93,19 +71,10 @@ class SlotOut(BaseModel):
 
     @classmethod
     def of(cls, slot: RoundSlot, name: str) -> Self:
-        return cls.model_validate(
-            {
-                "position": slot.position,
-                "member_id": slot.membership_id,
-                "name": name,
-                "status": slot.status,
-                "reason": slot.reason,
-                "skip_reason": slot.skip_reason,
-            }
-        )
+        return cls.of_row(slot, member_id=slot.membership_id, name=name)
 
 
-class RoundOut(BaseModel):
+class RoundOut(Document):
     """The round that goes on: who speaks after whom."""
 
     id: UUID
@@ -121,17 +90,8 @@ class RoundOut(BaseModel):
     @classmethod
     def of(cls, shown: ShownRound) -> Self:
         round = shown.round
-        return cls.model_validate(
-            {
-                "id": round.id,
-                "status": round.status,
-                "scheduling_state": round.scheduling_state,
-                "current_position": round.current_position,
-                "by": "automation" if round.metadata_.get("by") == "automation" else "person",
-                "trigger_message_id": round.trigger_message_id,
-                "slots": [SlotOut.of(slot, name) for slot, name in shown.slots],
-            }
-        )
+        by = "automation" if round.metadata_.get("by") == "automation" else "person"
+        return cls.of_row(round, by=by, slots=[SlotOut.of(slot, name) for slot, name in shown.slots])
 
 
 class TurnsOut(BaseModel):

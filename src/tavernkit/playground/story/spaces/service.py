@@ -204,7 +204,7 @@ async def change_space(
             name = titled(name, "")
             if not name:
                 raise Refused("blank", "A space needs a name.")
-        advance(space, settings_version, what="space", current=SpaceOut.of(space))
+        advance(space, settings_version, what="space", current=SpaceOut.of_row(space))
         if name is not None:
             space.name = name
         if archived is not None:
