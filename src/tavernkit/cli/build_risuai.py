@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from tavernkit import dialects, example, risuai
 from tavernkit.characters import Character
 from tavernkit.cli.build_files import read_named_book, read_user
@@ -106,7 +108,7 @@ def _read_settings(presets: Sequence[Path], notes: list[FileNote]) -> RisuSettin
 
 def _with_budget(settings: RisuSettings, options: BuildOptions) -> RisuSettings:
     given = {"max_context": options.context, "max_response": options.reserve}
-    return settings.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
+    return msgspec.structs.replace(settings, **{name: tokens for name, tokens in given.items() if tokens is not None})
 
 
 def _toggles(given: Sequence[str]) -> Mapping[str, str]:

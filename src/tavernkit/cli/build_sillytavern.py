@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from tavernkit import dialects, example, sillytavern
 from tavernkit.cli.build_files import read_named_book, read_user
 from tavernkit.cli.build_options import BuildOptions
@@ -120,7 +122,7 @@ def _with_budget(preset: ChatPreset | TextPreset, context: int | None, reserve: 
         given = {"openai_max_context": context, "openai_max_tokens": reserve}
     else:
         given = {"max_length": context, "genamt": reserve}
-    return preset.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
+    return msgspec.structs.replace(preset, **{name: tokens for name, tokens in given.items() if tokens is not None})
 
 
 def _note(written: AuthorsNote, options: BuildOptions) -> AuthorsNote:
@@ -132,7 +134,7 @@ def _note(written: AuthorsNote, options: BuildOptions) -> AuthorsNote:
         "role": options.note_role,
         "interval": options.note_interval,
     }
-    return written.with_(**{name: value for name, value in given.items() if value is not None})
+    return msgspec.structs.replace(written, **{name: value for name, value in given.items() if value is not None})
 
 
 def _model(preset: ChatPreset | TextPreset) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from tavernkit.cli.errors import UsageError, display_name
 from tavernkit.cli.files import FileNote, read_noted
 from tavernkit.dialects.merging import MODES
@@ -147,7 +149,7 @@ def _preset(parts: dict[str, PresetFile]) -> ChatPreset | TextPreset | None:
 
 def _templates(parts: dict[str, PresetFile]) -> MasterExport:
     names = ("instruct", "context", "sysprompt", "reasoning", "srw")
-    return MasterExport().with_(**{name: parts[name] for name in names if name in parts})
+    return msgspec.structs.replace(MasterExport(), **{name: parts[name] for name in names if name in parts})
 
 
 def _and(words: Iterable[str]) -> str:

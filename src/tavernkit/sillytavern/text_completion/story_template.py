@@ -86,7 +86,7 @@ def _call(verb: str, *arguments: Json) -> Json:
         ours = folder.joinpath("story_template.js").read_text(encoding="utf-8")
         engine = _threads.engine = JsEngine(handlebars, ours, memory=MEMORY_LIMIT)
     try:
-        answer = engine.call(verb, *arguments, limit=SECONDS)
+        answer = engine.call(object, verb, *arguments, limit=SECONDS)
     except EngineError as error:
         # What is left of its memory is not known.
         _threads.engine = None

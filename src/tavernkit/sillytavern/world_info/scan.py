@@ -413,11 +413,17 @@ class _Scan:
                 world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
             )
 
-    def _turn_down(self, place: int, reason: WorldInfoReason, **why: str | float | None) -> None:
+    def _turn_down(
+        self,
+        place: int,
+        reason: WorldInfoReason,
+        *,
+        group: str | None = None,
+        lost_to: str | None = None,
+        roll: float | None = None,
+    ) -> None:
         """An entry that had woken up may not stay; why it woke up is kept."""
-        self.notes[place] = self.notes[place].with_(
-            reason=reason, **{"group": None, "lost_to": None, "roll": None} | why
-        )
+        self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
 
     def _verdicts(self) -> list[WorldInfoVerdict]:
         self.haystack.read_all()

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from enum import IntEnum
 
+import msgspec
+
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
 from tavernkit.lore.verdicts import TimedState
@@ -65,7 +67,9 @@ def read_settings(source: LooseObject) -> WorldInfoSettings:
             return source.flag(key, default=usual)
         return source.integer(key, default=usual) if isinstance(usual, int) else source.number(key, default=usual)
 
-    settings = default.with_(**{name: read(name, getattr(default, name)) for name in default.__struct_fields__})
+    settings = msgspec.structs.replace(
+        default, **{name: read(name, getattr(default, name)) for name in default.__struct_fields__}
+    )
     known = [strategy for strategy in InsertionStrategy if strategy == settings.strategy]
     return settings.with_(strategy=known[0] if known else default.strategy)
 

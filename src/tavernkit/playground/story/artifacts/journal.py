@@ -227,8 +227,9 @@ async def record_step(
     if writes is None:
         return ()
     store = TransactionArtifactStore(session, ids=lambda: str(ids()))
-    about = {"run_id": context.run_id, "step_run_id": str(step.id)}
-    commits = tuple([await store.write(write.with_(**about)) for write in writes])
+    commits = tuple(
+        [await store.write(write.with_(run_id=context.run_id, step_run_id=str(step.id))) for write in writes]
+    )
     versions = {commit.artifact.key.tag: commit.version.version for commit in commits}
     step.output = _written(record.with_commits(commits))
     await session.flush()

@@ -149,8 +149,9 @@ def _as_read(stored: ExportedMessage, kept: JsonObject) -> ChatMessage:
     if active != kept.get("active"):
         info = _object(_theirs(shown).get("info"))
         date = info.get("send_date", iso_date(shown.created_at))
-        message = message.with_(swipe_id=active, extra=_object(info.get("extra")), send_date=date)
-    in_file, infos = theirs.integer("swipes"), (*_infos(stored), *theirs.items("more_info"))
+        dated = date if isinstance(date, str | int | float) else None
+        message = message.with_(swipe_id=active, extra=_object(info.get("extra")), send_date=dated)
+    in_file, infos = theirs.integer("swipes"), (*_infos(stored), *map(_object, theirs.items("more_info")))
     if in_file == 0 and len(stored.swipes) == 1 and not _ours(shown):
         return message.with_(swipe_info=infos)
     if in_file == 0:

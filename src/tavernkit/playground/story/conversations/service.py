@@ -324,9 +324,7 @@ async def change_conversation(
             title = titled(title, "")
             if not title:
                 raise Refused("blank", "A conversation needs a title.")
-        advance(
-            conversation, settings_version, what="conversation", current=ConversationOut.of_row(conversation)
-        )
+        advance(conversation, settings_version, what="conversation", current=ConversationOut.of_row(conversation))
         if title is not None:
             conversation.title = title
         if visibility is not None:

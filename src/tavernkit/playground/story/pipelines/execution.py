@@ -257,7 +257,7 @@ def said_in(inputs: PromptInputs) -> tuple[Message, ...]:
     """What is said before the reply, in the words that were typed; not what the reply is told instead of."""
     replaced = None if inputs.replaces is None else str(inputs.replaces.id)
     return tuple(
-        message.with_(content=message.metadata.get(TYPED, message.content))
+        message.with_(content=str(message.metadata.get(TYPED, message.content)))
         for message in inputs.history
         if replaced is None or message.metadata.get(MESSAGE_ID) != replaced
     )

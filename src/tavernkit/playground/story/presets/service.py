@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from anyio import to_thread
 from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -83,7 +84,7 @@ def with_changed_prompt(
     if found.marker and "content" in fields:
         raise Refused("invalid", "This prompt is a marker: what stands there is filled in, and has no text to write.")
     if fields:
-        changed = found.with_(**fields)
+        changed = msgspec.structs.replace(found, **fields)
         preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
     if enabled is None:
         return preset

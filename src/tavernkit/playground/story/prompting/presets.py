@@ -134,8 +134,10 @@ def _user_settings(presets: Presets, settings: StorySettings) -> UserSettings:
         chosen = chosen.with_(sysprompt=presets.system_prompt.with_(enabled=True))
     template = presets.reasoning
     if template is not None:
-        marks = {"prefix": template.prefix, "suffix": template.suffix, "separator": template.separator}
-        chosen = chosen.with_(reasoning=chosen.reasoning.with_(name=template.name, **marks))
+        marks = chosen.reasoning.with_(
+            name=template.name, prefix=template.prefix, suffix=template.suffix, separator=template.separator
+        )
+        chosen = chosen.with_(reasoning=marks)
     return chosen.with_(
         reasoning=chosen.reasoning.with_(
             auto_parse=settings.reasoning.auto_parse,
