@@ -25,7 +25,7 @@ from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.files import PictureError, read_picture
 from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
-from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
+from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaFields, PersonaOut
 from tavernkit.reading import ImportReport, LooseObject, Note, ReportBuilder, parse_json
 from tavernkit.sillytavern.story import PersonaPosition
 from tavernkit.values import Json, JsonObject, Value
@@ -217,14 +217,9 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
         advance(row, patch.settings_version, what="persona", current=PersonaOut.of_row(row))
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)
-        if patch.name is not None:
-            row.name = titled(patch.name, NAMELESS)
-        if patch.description is not None:
-            row.description = storable(patch.description)
-        row.position = patch.position or row.position
-        row.role = patch.role or row.role
-        row.depth = row.depth if patch.depth is None else patch.depth
-        row.is_default = row.is_default if patch.is_default is None else patch.is_default
+        for field, value in patch.model_dump(exclude_none=True, include=set(PersonaFields.model_fields)).items():
+            setattr(row, field, storable(value) if isinstance(value, str) else value)
+        row.name = titled(row.name, NAMELESS)
         if "avatar_sha256" in patch.model_fields_set:
             row.avatar_sha256 = patch.avatar_sha256
         row.updated_at = runtime.clock()
