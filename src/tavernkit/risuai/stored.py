@@ -89,7 +89,6 @@ class _Field(NamedTuple):
 
 @functools.cache
 def _fields(kind: type[Stored]) -> tuple[_Field, ...]:
-    keys = {field.name: kind.SPELT.get(field.name, _camel(field.name)) for field in msgspec.structs.fields(kind)}
     return tuple(
         _Field(
             field.name,
@@ -99,7 +98,7 @@ def _fields(kind: type[Stored]) -> tuple[_Field, ...]:
             _reader(field),
         )
         for field in msgspec.structs.fields(kind)
-        if (key := keys[field.name]) is not None and field.name != "written"
+        if field.name != "written" and (key := kind.SPELT.get(field.name, _camel(field.name))) is not None
     )
 
 

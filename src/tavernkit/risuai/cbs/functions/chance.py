@@ -12,22 +12,20 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chance import DRAWS, draws_of
 from tavernkit.text.js_numbers import js_floor, number_to_string, to_number
 
-CHANCE = FunctionPack("chance")
-
 _MOST_ROLLS = 1_000  # more dice than a hand holds; a macro that asks for more stays in the text
 _BETWEEN_CHOICES = re.compile("[:,]")
 _KEPT_COMMA = "§X"
 _BETWEEN_ROLLS = 15
 
-
-@CHANCE.function("random")
-def random(call: CBSCall) -> str:
-    return _choose(call, call.scene.random())
-
-
-@CHANCE.function("pick")
-def pick(call: CBSCall) -> str:
-    return _choose(call, _settled(call, 0))
+CHANCE = FunctionPack(
+    "chance",
+    {
+        "random": lambda call: _choose(call, call.scene.random()),
+        "pick": lambda call: _choose(call, _settled(call, 0)),
+        "roll": lambda call: _roll(call, lambda _: call.scene.random()),
+        "rollp rollpick": lambda call: _roll(call, lambda place: _settled(call, place * _BETWEEN_ROLLS)),
+    },
+)
 
 
 def _choose(call: CBSCall, drawn: float) -> str:
@@ -66,16 +64,6 @@ def dice(call: CBSCall) -> str:
     if math.isnan(count) or math.isnan(sides):
         return "NaN"
     return _rolled(count, sides, lambda _: call.scene.random())
-
-
-@CHANCE.function("roll")
-def roll(call: CBSCall) -> str:
-    return _roll(call, lambda _: call.scene.random())
-
-
-@CHANCE.function("rollp", "rollpick")
-def roll_settled(call: CBSCall) -> str:
-    return _roll(call, lambda place: _settled(call, place * _BETWEEN_ROLLS))
 
 
 def _roll(call: CBSCall, draw: Callable[[int], float]) -> str:

@@ -17,6 +17,9 @@ HISTORY = FunctionPack(
         "userhistory usermessages": lambda call: _history_of(call, "user"),
         "charhistory charmessages": lambda call: _history_of(call, "char"),
         "chatindex": lambda call: str(call.options.chat_index),
+        "lastmessageid lastmessageindex": lambda call: (
+            "" if call.scene.character is None else str(len(call.scene.chat.messages) - 1)
+        ),
         "firstmsgindex firstmessageindex": lambda call: str(chat_of(call).greeting_index),
         "isfirstmsg isfirstmessage": lambda call: flag(call.options.is_first_message),
     },
@@ -90,11 +93,6 @@ def last_message(call: CBSCall) -> str:
     if call.scene.character is None:
         return ""
     return message_at(call, len(call.scene.chat.messages) - 1).data
-
-
-@HISTORY.function("lastmessageid", "lastmessageindex")
-def last_message_id(call: CBSCall) -> str:
-    return "" if call.scene.character is None else str(len(call.scene.chat.messages) - 1)
 
 
 @HISTORY.function("previouschatlog")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from tavernkit.risuai.arrays import place_in, sliced
 from tavernkit.risuai.chat import RisuMessage
@@ -14,6 +15,16 @@ from tavernkit.text.js_numbers import to_number
 pack = EffectPack()
 
 _NONE = "null"
+_GETTERS: Mapping[str, Callable[[TriggerRun], str]] = {
+    "v2GetLastMessage": lambda run: run.messages[-1].data if run.messages else _NONE,
+    "v2GetMessageCount": lambda run: str(len(run.messages)),
+    "v2GetAuthorNote": lambda run: run.note,
+    "v2GetCharacterDesc": lambda run: run.character.description,
+    "v2GetReplaceGlobalNote": lambda run: run.character.replace_global_note,
+    "v2GetPersonaDesc": lambda run: run.scene.persona,
+}
+for _type, _getter in _GETTERS.items():
+    pack.answer(_type)(_getter)
 
 
 @pack.action("systemprompt", "v2SystemPrompt", reads=("value",), fixed=("location",))
@@ -46,11 +57,6 @@ def modify_chat(run: TriggerRun, index: str, text: str) -> None:
         run.messages[place] = run.messages[place].with_(data=text)
 
 
-@pack.answer("v2GetLastMessage")
-def last_message(run: TriggerRun) -> str:
-    return run.messages[-1].data if run.messages else _NONE
-
-
 @pack.answer("v2GetLastUserMessage", "v2GetLastCharMessage", fixed=("type",))
 def last_message_of(run: TriggerRun, type: str) -> str:
     role = "user" if type == "v2GetLastUserMessage" else "char"
@@ -61,11 +67,6 @@ def last_message_of(run: TriggerRun, type: str) -> str:
 def message_at(run: TriggerRun, index: str) -> str:
     place = place_in(run.messages, to_number(index))
     return _NONE if place is None else run.messages[place].data
-
-
-@pack.answer("v2GetMessageCount")
-def message_count(run: TriggerRun) -> str:
-    return str(len(run.messages))
 
 
 @pack.answer("v2GetFirstMessage")
@@ -84,20 +85,10 @@ def search_chat(run: TriggerRun, wanted: str, depth: str, how: str) -> str:
     return "1" if is_found else "0"
 
 
-@pack.answer("v2GetAuthorNote")
-def get_note(run: TriggerRun) -> str:
-    return run.note
-
-
 @pack.action("v2SetAuthorNote", reads=("value",))
 def set_note(run: TriggerRun, note: str) -> None:
     run.shared.budget.write(len(note))
     run.note = run.scene.chat.note = note
-
-
-@pack.answer("v2GetCharacterDesc")
-def get_description(run: TriggerRun) -> str:
-    return run.character.description
 
 
 @pack.action("v2SetCharacterDesc", reads=("value",))
@@ -106,20 +97,10 @@ def set_description(run: TriggerRun, text: str) -> None:
     run.change_character(run.character.with_(description=text))
 
 
-@pack.answer("v2GetReplaceGlobalNote")
-def get_global_note(run: TriggerRun) -> str:
-    return run.character.replace_global_note
-
-
 @pack.action("v2SetReplaceGlobalNote", reads=("value",))
 def set_global_note(run: TriggerRun, text: str) -> None:
     run.shared.budget.write(len(text))
     run.change_character(run.character.with_(replace_global_note=text))
-
-
-@pack.answer("v2GetPersonaDesc")
-def get_persona(run: TriggerRun) -> str:
-    return run.scene.persona
 
 
 @pack.action("v2SetPersonaDesc", reads=("value",))
