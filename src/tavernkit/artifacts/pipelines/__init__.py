@@ -4,6 +4,7 @@
 """
 
 from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
+from tavernkit.artifacts.pipelines.committing import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.context import (
     ChatInfo,
     RunContext,
@@ -12,7 +13,6 @@ from tavernkit.artifacts.pipelines.context import (
     read_from,
     reserve_tags,
 )
-from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
 from tavernkit.artifacts.pipelines.journal import (
     JournalState,

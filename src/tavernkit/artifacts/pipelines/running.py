@@ -11,9 +11,8 @@ import asyncio
 from dataclasses import KW_ONLY, dataclass, field
 
 from tavernkit.artifacts.candidate import PromptCandidate
-from tavernkit.artifacts.pipelines.committing import commit_hook, step_report
+from tavernkit.artifacts.pipelines.committing import Emit, EventEmitter, EventType, commit_hook, step_report
 from tavernkit.artifacts.pipelines.context import RunContext, SessionReader
-from tavernkit.artifacts.pipelines.events import Emit, EventEmitter, EventType
 from tavernkit.artifacts.pipelines.executing import StepAttempt, execute, skipped_record
 from tavernkit.artifacts.pipelines.journal import (
     FailedType,

@@ -14,6 +14,12 @@ from tavernkit.prompt.message import Message
 RECENT = 10
 """How many messages `recentMessages` has."""
 
+CARD_TEXTS = (
+    *("description", "personality", "scenario", "first_mes", "mes_example"),
+    *("system_prompt", "post_history_instructions", "creator_notes"),
+)
+"""What `char` has of a card, beside its name and tags."""
+
 
 class ReadNotes(LazyObject):
     """`art`, and which of it was read: a step's log says so."""
@@ -84,18 +90,8 @@ def template_values(
 
 def _card(character: Character | None) -> dict[str, object]:
     card = character or Character(name="")
-    fields: dict[str, object] = {
-        "name": card.display_name,
-        "description": card.description,
-        "personality": card.personality,
-        "scenario": card.scenario,
-        "first_mes": card.first_mes,
-        "mes_example": card.mes_example,
-        "system_prompt": card.system_prompt,
-        "post_history_instructions": card.post_history_instructions,
-        "creator_notes": card.creator_notes,
-        "tags": list(card.tags),
-    }
+    texts = {name: getattr(card, name) for name in CARD_TEXTS}
+    fields = {"name": card.display_name, **texts, "tags": list(card.tags)}
     return {
         "char": TextObject(fields, text=card.display_name),
         "description": card.description,
