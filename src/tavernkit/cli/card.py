@@ -143,7 +143,7 @@ def extract(
     folder = default_folder(file) if output is None else output
     data = read_input(file)
     with about(file):
-        found = parts(load(data))
+        found = list(parts(load(data)))
     check_free([folder / part.path for part in found], force=force)
     outcomes = []
     for outcome in _each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force)):

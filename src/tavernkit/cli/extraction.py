@@ -46,12 +46,8 @@ def default_folder(file: Path) -> Path:
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-card")
 
 
-def parts(bundle: Bundle) -> list[ExtractedFile]:
+def parts(bundle: Bundle) -> Iterator[ExtractedFile]:
     """Everything that can be taken out of a card file; the paths are relative and lead nowhere else."""
-    return list(_parts(bundle))
-
-
-def _parts(bundle: Bundle) -> Iterator[ExtractedFile]:
     card = bundle.card
     spec: WritableSpec = "v2" if card.spec == "v2" else "v3"
     text = f"{to_json(card, spec)}\n".encode()
