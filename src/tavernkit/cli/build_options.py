@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
@@ -17,6 +18,10 @@ from tavernkit.cli.output import JsonOption
 from tavernkit.cli.tokens import ModelOption
 
 Options = TypeVar("Options")
+
+file_option, number_option, text_option, name_option = (
+    partial(typer.Option, metavar=kind) for kind in ("FILE", "N", "TEXT", "NAME")
+)
 
 
 Platform: TypeAlias = Literal["sillytavern", "risuai"]
@@ -34,73 +39,50 @@ class BuildOptions:
     ] = None
     platform: Annotated[Platform, typer.Option(help="The application whose request is built.")] = "sillytavern"
     card: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="The character's card; several make a group. Without one, an example."),
+        list[Path] | None, file_option(help="The character's card; several make a group. Without one, an example.")
     ] = None
-    speaker: Annotated[str | None, typer.Option(metavar="NAME", help="Who of a group speaks; else the first card.")] = (
+    speaker: Annotated[str | None, name_option(help="Who of a group speaks; else the first card.")] = None
+    group: Annotated[Path | None, file_option(help="SillyTavern's file of the group.")] = None
+    preset: Annotated[
+        list[Path] | None, file_option(help="A preset, a template or a master export; may be repeated.")
+    ] = None
+    instruct: Annotated[Path | None, file_option(help="An instruct template, for text completion.")] = None
+    context_template: Annotated[Path | None, file_option(help="A context template, likewise.")] = None
+    settings: Annotated[Path | None, file_option(help="SillyTavern's settings.json, or its power_user.")] = None
+    history: Annotated[
+        Path | None, file_option(help="The chat: SillyTavern's, another application's, a JSON list.")
+    ] = None
+    message: Annotated[str, text_option(help="What the user says next.")] = ""
+    lore: Annotated[
+        list[Path] | None, file_option(help="A lorebook to use beside the card's own; may be repeated.")
+    ] = None
+    module: Annotated[list[Path] | None, file_option(help="A RisuAI module that is switched on; may be repeated.")] = (
         None
     )
-    group: Annotated[Path | None, typer.Option(metavar="FILE", help="SillyTavern's file of the group.")] = None
-    preset: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="A preset, a template or a master export; may be repeated."),
-    ] = None
-    instruct: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An instruct template, for text completion.")
-    ] = None
-    context_template: Annotated[Path | None, typer.Option(metavar="FILE", help="A context template, likewise.")] = None
-    settings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="SillyTavern's settings.json, or its power_user.")
-    ] = None
-    history: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The chat: SillyTavern's, another application's, a JSON list.")
-    ] = None
-    message: Annotated[str, typer.Option(metavar="TEXT", help="What the user says next.")] = ""
-    lore: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
-    ] = None
-    module: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A RisuAI module that is switched on; may be repeated.")
-    ] = None
     toggle: Annotated[
         list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A switch of RisuAI's; may be repeated.")
     ] = None
-    greeting: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="RisuAI's greeting: 0 is the first message.")
-    ] = None
+    greeting: Annotated[int | None, number_option(min=0, help="RisuAI's greeting: 0 is the first message.")] = None
     regex: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Regex scripts to run beside the card's and the preset's.")
+        list[Path] | None, file_option(help="Regex scripts to run beside the card's and the preset's.")
     ] = None
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the user.")] = None
+    user: Annotated[str | None, name_option(help="The name of the user.")] = None
     persona: Annotated[
         str | None, typer.Option(metavar="TEXT|FILE", help="Who the user is: a text, or a file with it.")
     ] = None
-    note: Annotated[str | None, typer.Option(metavar="TEXT", help="The author's note.")] = None
+    note: Annotated[str | None, text_option(help="The author's note.")] = None
     note_position: Annotated[
         NotePosition | None, typer.Option(help="In the chat, before or after the main prompt.")
     ] = None
-    note_depth: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="How many messages stand behind the note.")
-    ] = None
+    note_depth: Annotated[int | None, number_option(min=0, help="How many messages stand behind the note.")] = None
     note_role: Annotated[NoteRole | None, typer.Option(help="Whose words the note is.")] = None
-    note_interval: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Every how many user messages; 0 is never.")
-    ] = None
+    note_interval: Annotated[int | None, number_option(min=0, help="Every how many user messages; 0 is never.")] = None
     generation_type: Annotated[GenerationChoice, typer.Option("--type", help="What is asked for.")] = "normal"
-    quiet_prompt: Annotated[str | None, typer.Option(metavar="TEXT", help="The instruction of a quiet generation.")] = (
-        None
-    )
-    dialect: Annotated[str | None, typer.Option(metavar="NAME", help="The provider's format; else the preset's.")] = (
-        None
-    )
+    quiet_prompt: Annotated[str | None, text_option(help="The instruction of a quiet generation.")] = None
+    dialect: Annotated[str | None, name_option(help="The provider's format; else the preset's.")] = None
     model: ModelOption = None
-    context: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The window in tokens; else the preset's.")
-    ] = None
-    reserve: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Tokens for the reply; else the preset's.")
-    ] = None
+    context: Annotated[int | None, number_option(min=1, help="The window in tokens; else the preset's.")] = None
+    reserve: Annotated[int | None, number_option(min=0, help="Tokens for the reply; else the preset's.")] = None
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each block with its source and size, and what was left out and why.")
     ] = False

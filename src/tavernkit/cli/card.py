@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -60,7 +60,7 @@ def validate(
     """
     from tavernkit.cli.validation import check, print_verdicts, unreadable
 
-    outcomes = list(_each("Checking", files, lambda file: check(file, strict=strict)))
+    outcomes = _each("Checking", files, lambda file: check(file, strict=strict))
     verdicts = [unreadable(outcome) if isinstance(outcome, FileError) else outcome for outcome in outcomes]
     all_ok = all(verdict.ok for verdict in verdicts)
     document = {"ok": all_ok, "files": verdicts}
@@ -113,7 +113,7 @@ def convert(
         write_output(place, data, force=force)
         return conversion
 
-    outcomes = list(_each("Converting", list(zip(files, places, strict=True)), convert_one))
+    outcomes = _each("Converting", list(zip(files, places, strict=True)), convert_one)
     conversions = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
     present({"files": conversions}, lambda _: print_conversions(conversions), as_json=as_json)
     _raise_failed(outcomes)
@@ -143,13 +143,9 @@ def extract(
     folder = default_folder(file) if output is None else output
     data = read_input(file)
     with about(file):
-        found = parts(load(data))
+        found = list(parts(load(data)))
     check_free([folder / part.path for part in found], force=force)
-    outcomes = []
-    for outcome in _each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force)):
-        if isinstance(outcome, FileError) and isinstance(outcome.cause, OSError):
-            raise outcome  # a full disk or a closed folder would fail for every other part
-        outcomes.append(outcome)
+    outcomes = _each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force))
     written = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
     document = {"folder": folder, "files": written}
     present(document, lambda printer: print_extracted(printer, folder, written), as_json=as_json)
@@ -187,16 +183,17 @@ def embed(
     present(result, lambda _: print_conversions([result]), as_json=as_json)
 
 
-def _each(title: str, items: Sequence[T], act: Callable[[T], R]) -> Iterator[R | FileError]:
+def _each(title: str, items: Sequence[T], act: Callable[[T], R]) -> list[R | FileError]:
     """What comes of each of several things, or why it failed; the others go on."""
+    outcomes: list[R | FileError] = []
     with progress(title, len(items)) as advance:
         for item in items:
             try:
-                outcome: R | FileError = act(item)
+                outcomes.append(act(item))
             except FileError as error:
-                outcome = error
-            yield outcome
+                outcomes.append(error)
             advance()
+    return outcomes
 
 
 def _raise_failed(outcomes: Sequence[object]) -> None:

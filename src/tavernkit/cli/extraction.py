@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tavernkit.characters import Asset, Bundle, WritableSpec, to_json
-from tavernkit.cli.errors import about
+from tavernkit.cli.errors import BatchError, FileError, about
 from tavernkit.cli.files import is_standard, write_output
 from tavernkit.cli.output import Printer, to_json_bytes
 from tavernkit.lore.files import write_world_info
@@ -46,12 +46,8 @@ def default_folder(file: Path) -> Path:
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-card")
 
 
-def parts(bundle: Bundle) -> list[ExtractedFile]:
+def parts(bundle: Bundle) -> Iterator[ExtractedFile]:
     """Everything that can be taken out of a card file; the paths are relative and lead nowhere else."""
-    return list(_parts(bundle))
-
-
-def _parts(bundle: Bundle) -> Iterator[ExtractedFile]:
     card = bundle.card
     spec: WritableSpec = "v2" if card.spec == "v2" else "v3"
     text = f"{to_json(card, spec)}\n".encode()
@@ -113,11 +109,14 @@ def _extension(image: bytes) -> str:
 
 
 def write_part(part: ExtractedFile, folder: Path, *, source: Path, force: bool) -> Extracted:
-    """Write one file; raises FileError when it is damaged inside its card file or cannot be written."""
+    """Write one file; raises FileError when it is damaged inside its card file, BatchError when nothing can be written:
+    a full disk or a closed folder would fail for every other part."""
     with about(source):
         data = part.read()
-    target = folder / part.path
-    write_output(target, data, force=force)
+    try:
+        write_output(folder / part.path, data, force=force)
+    except FileError as error:
+        raise BatchError([error]) from error
     return Extracted(path=part.path.as_posix(), kind=part.kind, bytes=len(data), uri=part.uri)
 
 

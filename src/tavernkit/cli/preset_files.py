@@ -37,6 +37,7 @@ LABELS = {
 }
 """The parts of a setup by their names in a master export, and the chat preset."""
 
+IN_MASTER = ("instruct", "context", "sysprompt", "preset", "reasoning", "srw")
 FOR_TEXT = ("preset", "instruct", "context", "sysprompt")
 _PARTS: dict[type[PresetFile], str] = {
     ChatPreset: "chat",
@@ -108,15 +109,10 @@ def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
     if not isinstance(preset, MasterExport):
         yield _PARTS[type(preset)], preset
         return
-    parts: dict[str, PresetFile | None] = {
-        "instruct": preset.instruct,
-        "context": preset.context,
-        "sysprompt": preset.sysprompt,
-        "preset": preset.preset,
-        "reasoning": preset.reasoning,
-        "srw": preset.srw,
-    }
-    yield from ((part, value) for part, value in parts.items() if value is not None)
+    for part in IN_MASTER:
+        value: PresetFile | None = getattr(preset, part)
+        if value is not None:
+            yield part, value
 
 
 def _expected(file: Path, part: str, notes: list[FileNote]) -> PresetFile:
@@ -148,8 +144,9 @@ def _preset(parts: dict[str, PresetFile]) -> ChatPreset | TextPreset | None:
 
 
 def _templates(parts: dict[str, PresetFile]) -> MasterExport:
-    names = ("instruct", "context", "sysprompt", "reasoning", "srw")
-    return msgspec.structs.replace(MasterExport(), **{name: parts[name] for name in names if name in parts})
+    return msgspec.structs.replace(
+        MasterExport(), **{name: parts[name] for name in IN_MASTER if name in parts and name != "preset"}
+    )
 
 
 def _and(words: Iterable[str]) -> str:

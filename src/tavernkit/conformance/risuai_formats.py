@@ -122,10 +122,6 @@ def _import(case: Case) -> Case:
     return {"char": {key: value for key, value in imported.items() if key in RECORDED or key in recorded}}
 
 
-def _external_lore(case: Case) -> Case:
-    return {"lore": import_external(case["entries"])}
-
-
 def _chat_ml(case: Case) -> Case:
     messages = parse_chat_ml(case["input"])
     if messages is None:
@@ -153,27 +149,21 @@ def _toggle(toggle: Toggle) -> Case:
             return {**fields, "type": toggle.type, "children": []}
 
 
-def _pick(case: Case) -> Case:
-    return {"output": pick_hash_rand(case["cid"], case["word"])}
-
-
+IMPORTS = (
+    *("import_lore_disabled", "import_lore_ext", "import_lore_logic", "import_lore_regex"),
+    *("import_v2", "import_v2_ext", "import_v3"),
+)
 KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Case], Case]]] = {
     "card_v3_export": (("char",), _export),
     "charx_export": (("char",), _charx),
     "chatml": (("input",), _chat_ml),
-    "external_lore": (("entries",), _external_lore),
+    "external_lore": (("entries",), lambda case: {"lore": import_external(case["entries"])}),
     "import_bad": (("card",), _import_refused),
-    "import_lore_disabled": (("card",), _import),
-    "import_lore_ext": (("card",), _import),
-    "import_lore_logic": (("card",), _import),
-    "import_lore_regex": (("card",), _import),
     "import_v1": (("card",), _import_oldest),
-    "import_v2": (("card",), _import),
-    "import_v2_ext": (("card",), _import),
-    "import_v3": (("card",), _import),
+    **dict.fromkeys(IMPORTS, (("card",), _import)),
     "parse_key_value": (("input",), _key_values),
     "parse_toggle": (("input",), _toggles),
-    "pick_hash_rand": (("cid", "word"), _pick),
+    "pick_hash_rand": (("cid", "word"), lambda case: {"output": pick_hash_rand(case["cid"], case["word"])}),
     "png_read": (("file_b64", "keys"), _png_read),
     "png_write": (("png_b64", "chunks"), _png_write),
     "risum_export": (("module",), _risum),

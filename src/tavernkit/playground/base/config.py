@@ -46,12 +46,7 @@ class AppConfig(BaseSettings):
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach what is served."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,6 +71,16 @@ class AppConfig(BaseSettings):
             if url.startswith(f"{plain}://"):
                 return with_driver + url.removeprefix(plain)
         return url
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}

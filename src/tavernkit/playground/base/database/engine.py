@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from select import POLLIN, poll
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
+import psycopg
+from psycopg.abc import PQGen
 from sqlalchemy import event, make_url
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError
@@ -18,7 +22,6 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from tavernkit.playground.base.database.connect_limit import connect_with_limit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, DatabaseError, name_errors
 from tavernkit.playground.base.database.functions import add_functions
 from tavernkit.playground.base.private_files import make_folder, make_private
@@ -38,6 +41,12 @@ POOLS: dict[Connections, tuple[int, int]] = {
     "health": (1, 0),
 }
 """How many connections are kept open at most, and how many more there may be for a while."""
+
+# The server ends a statement that takes too long by itself, and the connection stays; only a server that does not even
+# do that is hung up on.
+GRACE_SECONDS = 2.0
+
+T = TypeVar("T")
 
 ADVICE = "Use sqlite:///path/to/file.db or postgresql://user:password@host/name."
 
@@ -185,6 +194,36 @@ def create_engine(url: str, connections: Connections = "requests", *, patience: 
     engine = create_async_engine(parsed, hide_parameters=True, **pool, **options)
     event.listen(engine.sync_engine.pool, "checkout", _leave_if_dead)
     return name_errors(engine)
+
+
+async def connect_with_limit(*args: Any, patience: float, **kwargs: Any) -> psycopg.AsyncConnection[Any]:
+    """Connect as psycopg does; no statement then waits much longer than `patience`, in seconds."""
+    # The driver rounds to whole seconds, and takes less than two for two.
+    kwargs.setdefault("connect_timeout", math.ceil(patience))
+    connection = await _LimitedConnection.connect(*args, **kwargs)
+    connection.patience = patience + GRACE_SECONDS
+    await connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{round(patience * 1000)}ms"])
+    await connection.commit()
+    return connection
+
+
+class _LimitedConnection(psycopg.AsyncConnection[Any]):
+    """A connection that is hung up when the server does not answer."""
+
+    patience = 60.0
+
+    async def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        hanging_up = asyncio.get_running_loop().call_later(self.patience, self._hang_up)
+        try:
+            return await super().wait(gen, interval, timeout)
+        finally:
+            hanging_up.cancel()
+
+    def _hang_up(self) -> None:
+        """Let whoever waits for the server learn that there is nothing to wait for."""
+        if not self.closed:
+            with socket.socket(fileno=os.dup(self.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
 
 
 def _leave_if_dead(_: object, record: ConnectionPoolEntry, *__: object) -> None:

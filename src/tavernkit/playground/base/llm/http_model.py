@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import itertools
 import json
 import logging
@@ -17,6 +16,7 @@ import httpx2
 
 from tavernkit.dialects import convert
 from tavernkit.errors import DialectError, ParseError
+from tavernkit.playground.base.config import is_loopback
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint, read_models
 from tavernkit.playground.base.llm.refusals import Endpoint, Failure
@@ -186,10 +186,24 @@ class HttpModel(ABC):
     async def _attempt(
         self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
     ) -> AsyncGenerator[ModelEvent, None]:
+        """The pieces of text and thought; what else the answer says is noted in `reply`."""
         try:
-            async with aclosing(self._answer(request, content, reply)) as events:
-                async for event in events:
+            response = await self._send("POST", *content, reply)
+            try:
+                if not response.is_success:
+                    raise await self._refusal(response, request, reply)
+                async with aclosing(self._completions(response, reply)) as completions:
+                    async for completion in completions:
+                        if completion.complaint is not None:
+                            raise self._endpoint.complained(completion.complaint, request)
+                        for event in reply.take(completion):
+                            yield event
+                        if reply.is_full:
+                            break
+                for event in reply.flush():
                     yield event
+            finally:
+                await response.aclose()
         except (httpx2.TransportError, httpx2.DecodingError, TimeoutError) as error:
             if reply.reason is None:
                 raise self._failure(error, reply) from error
@@ -204,27 +218,6 @@ class HttpModel(ABC):
         if reply.seconds_left() <= 0:
             return self._endpoint.error(Failure.ENDLESS, seconds=self._timeouts.whole)
         return self._endpoint.error(Failure.SILENT, seconds=self._patience(reply))
-
-    async def _answer(
-        self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
-    ) -> AsyncGenerator[ModelEvent, None]:
-        """The pieces of text and thought; what else the answer says is noted in `reply`."""
-        response = await self._send("POST", *content, reply)
-        try:
-            if not response.is_success:
-                raise await self._refusal(response, request, reply)
-            async with aclosing(self._completions(response, reply)) as completions:
-                async for completion in completions:
-                    if completion.complaint is not None:
-                        raise self._endpoint.complained(completion.complaint, request)
-                    for event in reply.take(completion):
-                        yield event
-                    if reply.is_full:
-                        break
-            for event in reply.flush():
-                yield event
-        finally:
-            await response.aclose()
 
     async def _send(
         self, method: Literal["GET", "POST"], path: str, content: bytes | None, reply: _Reply
@@ -425,9 +418,4 @@ def _is_loopback(base_url: str) -> bool:
         host = httpx2.URL(base_url).host
     except httpx2.InvalidURL:
         return False
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(host)

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import make_url
 
-from tavernkit.playground.base.database.connect_limit import connect_with_limit
+from tavernkit.playground.base.database.engine import connect_with_limit
 from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 

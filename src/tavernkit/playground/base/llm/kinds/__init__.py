@@ -14,14 +14,7 @@ from tavernkit.playground.base.llm.kinds.openai import OPENAI, OPENAI_TEXT
 __all__ = ["PROVIDER_KINDS", "ProviderKind", "kind_of"]
 
 PROVIDER_KINDS: Mapping[str, ProviderKind] = {
-    kind.id: kind
-    for kind in (
-        OPENAI,
-        OPENAI_TEXT,
-        ANTHROPIC,
-        GOOGLE,
-        EMBEDDED,
-    )
+    kind.id: kind for kind in (OPENAI, OPENAI_TEXT, ANTHROPIC, GOOGLE, EMBEDDED)
 }
 """In the order of the form."""
 
