@@ -123,7 +123,7 @@ async def turns_view(session: AsyncSession, conversation: Conversation) -> Turns
     )
 
 
-async def round_view(session: AsyncSession, conversation: Conversation, *, notice: str = "") -> RoundView:
+async def round_view(session: AsyncSession, conversation: Conversation) -> RoundView:
     """The order of those who have not begun, to be changed."""
     members = await active_members(session, conversation.space_id)
     turns = await shown_turns(session, conversation)
@@ -135,7 +135,6 @@ async def round_view(session: AsyncSession, conversation: Conversation, *, notic
         now=_now(turns, speakers),
         places=_places(_behind(turns), speakers),
         speakers=tuple(speakers[member.id] for member in members if can_speak(member, conversation.id)),
-        notice=notice,
     )
 
 
