@@ -141,7 +141,7 @@ async def rename(
     shown = here or conversation_id
     try:
         change = understood(ConversationChange, settings_version=settings_version, title=title)
-        await change_conversation(*caller, conversation_id, settings_version=settings_version, title=change.title)
+        await change_conversation(*caller, conversation_id, **dict(change))
     except Refused as refused:
         return await _refused(caller, shown, conversation_id, refused, typed=title)
     return RedirectResponse(f"/conversations/{shown}/tree#node_{conversation_id}", status_code=303)

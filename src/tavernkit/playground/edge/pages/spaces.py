@@ -44,9 +44,7 @@ async def change(
     """Rename the space, put it aside or bring it back."""
     try:
         change = understood(SpaceChange, settings_version=settings_version, name=name, archived=archived)
-        await change_space(
-            *caller, space_id, settings_version=settings_version, name=change.name, archived=change.archived
-        )
+        await change_space(*caller, space_id, **dict(change))
     except Refused as refused:
         return await _page(caller, space_id, refused=refused, name_typed=name)
     return RedirectResponse(f"/spaces/{space_id}", status_code=303)
