@@ -15,6 +15,7 @@ from tavernkit.sillytavern.macros import (
     CardFields,
     ChatLine,
     Environment,
+    GroupNames,
     MacroLimits,
     MacroSettings,
     ModelState,
@@ -230,3 +231,16 @@ def test_a_swipe_that_is_being_written_is_not_the_last_message():
 )
 def test_elements_are_those_of_javascript(text, expected):
     assert expand(text) == expected
+
+
+def test_examples_are_written_as_the_prompt_of_a_group_writes_them():
+    environment = Environment(
+        user_name="Robin",
+        character_name="Mira",
+        group=GroupNames(members=("Mira", "Oskar")),
+        card=CardFields(message_examples="<START>\nRobin: Hi.\nOskar: Ho.\nOskar: Hum."),
+        settings=MacroSettings(instruct=Instruct(enabled=True, input_sequence="U", output_sequence="A")),
+        model=ModelState(api="text"),
+    )
+
+    assert ParserMacros().expand("{{mesExamples}}", environment) == "U\nRobin: Hi.\nA\nOskar: Ho.\nOskar: Hum.\n"

@@ -10,13 +10,7 @@ from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
 from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
-from tavernkit.sillytavern.macros.environment import (
-    AuthorsNotes,
-    CardFields,
-    Environment,
-    MacroSettings,
-    ModelState,
-)
+from tavernkit.sillytavern.macros.environment import AuthorsNotes, CardFields, Environment, MacroSettings, ModelState
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, ExtensionRole, in_key_order, joined_text
 from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
-from tavernkit.sillytavern.text_completion.story import STORY_STRING
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
+
+STORY_STRING = "__STORY_STRING__"
+"""The key of a story string that stands in the chat, which decides its order among others at its depth."""
 
 
 class Speech(Value, frozen=True, kw_only=True):

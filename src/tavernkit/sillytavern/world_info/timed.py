@@ -26,14 +26,7 @@ def fingerprint(entry: WorldEntry) -> str:
 class Timers:
     """The effects that hold during one scan: places of entries, found by reference and fingerprint."""
 
-    def __init__(
-        self,
-        state: TimedState,
-        plan: WorldInfoPlan,
-        *,
-        chat_length: int,
-        dry_run: bool,
-    ) -> None:
+    def __init__(self, state: TimedState, plan: WorldInfoPlan, *, chat_length: int, dry_run: bool) -> None:
         self._plan = plan
         self._entries = plan.entries
         self._length = chat_length

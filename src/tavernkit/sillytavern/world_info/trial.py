@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tavernkit.lore.book import Book
 from tavernkit.prompt.tokens import default_estimator
@@ -62,7 +62,7 @@ def run_test(books: Sequence[Book], text: str, *, context: int, seed: int) -> Lo
         )
     )
     return LoreTest(
-        fired=_fired(result),
+        fired=tuple(_fired(result)),
         silent=tuple(
             Silent(
                 id=verdict.entry.id,
@@ -81,26 +81,21 @@ def run_test(books: Sequence[Book], text: str, *, context: int, seed: int) -> Lo
     )
 
 
-def _fired(result: WorldInfoResult) -> tuple[Fired, ...]:
+def _fired(result: WorldInfoResult) -> Iterator[Fired]:
     verdicts = {id(verdict.entry): verdict for verdict in result.verdicts}
     activations = {id(activation.entry.source): activation for activation in result.activations}
-    estimator = default_estimator()
-    fired: list[Fired] = []
     for source in result.activated_entries:
         verdict, activation = verdicts[id(source)], activations[id(source)]
         entry = activation.entry
-        fired.append(
-            Fired(
-                id=source.id,
-                book=entry.world,
-                name=_name(verdict),
-                position=_place(entry.position, entry.chat_depth),
-                order=entry.order,
-                tokens=estimator.estimate(activation.content),
-                why=str(verdict),
-            )
+        yield Fired(
+            id=source.id,
+            book=entry.world,
+            name=_name(verdict),
+            position=_place(entry.position, entry.chat_depth),
+            order=entry.order,
+            tokens=default_estimator().estimate(activation.content),
+            why=str(verdict),
         )
-    return tuple(fired)
 
 
 def _place(position: int, depth: int) -> str:
