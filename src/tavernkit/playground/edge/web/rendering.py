@@ -29,7 +29,6 @@ def templates() -> Environment:
     environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
-    environment.filters["initials"] = initials
     environment.filters["in_words"] = in_words
     return environment
 
