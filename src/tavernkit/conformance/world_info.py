@@ -17,6 +17,7 @@ from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.world_info import (
     ScanTexts,
+    TimedEffect,
     TimedState,
     WorldInfo,
     WorldInfoInput,
@@ -25,7 +26,7 @@ from tavernkit.sillytavern.world_info import (
 )
 from tavernkit.sillytavern.world_info.fields import reference
 from tavernkit.text.js_strings import utf16_length
-from tavernkit.values import Json, as_json
+from tavernkit.values import Json
 
 CHARACTERS_PER_TOKEN = 3.35
 USER, CHARACTER = "Zed", "Mira"
@@ -160,7 +161,14 @@ def _recorded(result: WorldInfoResult) -> dict[str, Json]:
         "an_after": list(insertions.note_bottom),
         "outlets": {name: list(contents) for name, contents in insertions.outlets.items()},
         "timed_effects_after": {
-            "sticky": as_json(result.timed.sticky),
-            "cooldown": as_json(result.timed.cooldown),
+            "sticky": _effects(result.timed.sticky),
+            "cooldown": _effects(result.timed.cooldown),
         },
+    }
+
+
+def _effects(effects: Mapping[str, TimedEffect]) -> dict[str, Json]:
+    return {
+        name: {"start": effect.start, "end": effect.end, "protected": effect.protected}
+        for name, effect in effects.items()
     }

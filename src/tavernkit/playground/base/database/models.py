@@ -9,7 +9,6 @@ from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     CheckConstraint,
     ForeignKey,
     ForeignKeyConstraint,
@@ -139,12 +138,12 @@ class Provider(DatedRow):
     context_tokens: Mapped[int] = mapped_column(default=8192)
     response_tokens: Mapped[int] = mapped_column(default=512)
     settings: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    is_default: Mapped[bool] = mapped_column(Boolean, default=False)
-    streamable: Mapped[bool] = mapped_column(Boolean, default=True)
+    is_default: Mapped[bool] = mapped_column(default=False)
+    streamable: Mapped[bool] = mapped_column(default=True)
     timeouts: Mapped[dict[str, Any]] = mapped_column(default=dict)
     last_tested_at: Mapped[datetime | None]
     settings_version: Mapped[int] = mapped_column(default=0)
-    disabled: Mapped[bool] = mapped_column(Boolean, default=False)
+    disabled: Mapped[bool] = mapped_column(default=False)
 
 
 class Character(EditedRow):
@@ -238,7 +237,7 @@ class Persona(EditedRow):
     depth: Mapped[int] = mapped_column(default=2)
     role: Mapped[str] = mapped_column(String(20), default="system")
     avatar_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
-    is_default: Mapped[bool] = mapped_column(Boolean, default=False)
+    is_default: Mapped[bool] = mapped_column(default=False)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
 
@@ -287,8 +286,8 @@ class LorebookEntry(Row):
     uid: Mapped[int]
     position: Mapped[int] = mapped_column(default=0)
     comment: Mapped[str] = mapped_column(Text, default="")
-    enabled: Mapped[bool] = mapped_column(Boolean, default=True)
-    constant: Mapped[bool] = mapped_column(Boolean, default=False)
+    enabled: Mapped[bool] = mapped_column(default=True)
+    constant: Mapped[bool] = mapped_column(default=False)
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
     revision: Mapped[int] = mapped_column(default=1)
     updated_at: Mapped[datetime]
@@ -311,7 +310,7 @@ class LorebookLink(DatedRow):
     conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
     character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"), index=True)
     persona_id: Mapped[UUID | None] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"), index=True)
-    enabled: Mapped[bool] = mapped_column(Boolean, default=True)
+    enabled: Mapped[bool] = mapped_column(default=True)
     position: Mapped[int] = mapped_column(default=0)
 
 
@@ -393,13 +392,13 @@ class Space(EditedRow):
     status: Mapped[str] = mapped_column(String(20), default="active")
     reply_order: Mapped[str] = mapped_column(String(20), default="natural")
     card_handling_mode: Mapped[str] = mapped_column(String(20), default="swap")
-    allow_self_responses: Mapped[bool] = mapped_column(Boolean, default=False)
-    auto_mode_enabled: Mapped[bool] = mapped_column(Boolean, default=False)
+    allow_self_responses: Mapped[bool] = mapped_column(default=False)
+    auto_mode_enabled: Mapped[bool] = mapped_column(default=False)
     auto_mode_delay_ms: Mapped[int] = mapped_column(default=5000)
     during_generation_user_input_policy: Mapped[str] = mapped_column(String(20), default="reject")
     user_turn_debounce_ms: Mapped[int] = mapped_column(default=0)
     group_regenerate_mode: Mapped[str] = mapped_column(String(20), default="single_message")
-    relax_message_trim: Mapped[bool] = mapped_column(Boolean, default=False)
+    relax_message_trim: Mapped[bool] = mapped_column(default=False)
     provider_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_providers.id", ondelete="SET NULL"))
     preset_id: Mapped[UUID | None] = mapped_column(ForeignKey("presets.id", ondelete="SET NULL"))
     prompt_settings: Mapped[dict[str, Any]] = mapped_column(default=dict)

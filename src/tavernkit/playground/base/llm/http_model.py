@@ -107,7 +107,7 @@ class HttpModel(ABC):
         """The base URL in what somebody has written, who may have copied more or less than it."""
         for ending in self.endings:
             given = given.removesuffix(ending)
-        return given if urlsplit(given).path else f"{given}{self.usual_path}"
+        return given if not self.usual_path or urlsplit(given).path else f"{given}{self.usual_path}"
 
     @abstractmethod
     def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:

@@ -28,10 +28,7 @@ class Failure(Enum):
     # After an answer that began well: the address is right, and what was read is the reply's beginning.
     GARBLED = "bad_response", "{name} sent something in the middle of the reply that cannot be read. Try again."
     BAD_PROMPT = "unavailable", "The prompt cannot be written for {name}. {why}"
-    BAD_ADDRESS = (
-        "unavailable",
-        "{name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1.",
-    )
+    BAD_ADDRESS = "unavailable", "{name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1."
     BAD_KEY = "unavailable", "The API key for {name} holds characters that no key holds. Copy it again."
     UNREACHABLE = (
         "connection_error",
