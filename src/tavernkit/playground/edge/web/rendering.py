@@ -8,6 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
 
@@ -28,6 +29,7 @@ def templates() -> Environment:
     environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
+    environment.filters["without_credentials"] = without_credentials
     return environment
 
 
