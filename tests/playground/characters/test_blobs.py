@@ -12,8 +12,8 @@ from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Character, Persona, Space, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.blobs import router as blobs
 from tavernkit.playground.edge.api.characters import router as characters
+from tavernkit.playground.edge.api.files import router as blobs
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, me, picture, png_card, somebody_else
