@@ -8,7 +8,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
@@ -29,15 +28,6 @@ router = APIRouter(include_in_schema=False)
 
 Short = Annotated[str, Form(max_length=max(LONGEST_EMAIL, LONGEST_NAME))]
 Password = Annotated[str, Form(max_length=LONGEST_PASSWORD)]
-
-
-class InvitationForm(BaseModel):
-    """What the service checks and refuses in a sentence."""
-
-    note: str = Field(default="", max_length=500)
-    role: Role = "member"
-    max_uses: int = 1
-    days: int = 7
 
 
 @router.get("/sign-in")
@@ -149,9 +139,15 @@ async def end_key(caller: PageCaller, key_id: UUID) -> Response:
 
 
 @router.post("/account/invitations")
-async def invite(caller: PageCaller, form: Annotated[InvitationForm, Form()]) -> Response:
+async def invite(
+    caller: PageCaller,
+    note: Annotated[str, Form(max_length=500)] = "",
+    role: Annotated[Role, Form()] = "member",
+    max_uses: Annotated[int, Form()] = 1,
+    days: Annotated[int, Form()] = 7,
+) -> Response:
     try:
-        made = await create_invitation(*caller, **dict(form))
+        made = await create_invitation(*caller, role=role, note=note, max_uses=max_uses, days=days)
     except Refused as refused:
         return await _account(caller, refused)
     return await _account(caller, secret=made.code, secret_name="The invitation code")

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.database.models import Provider
-from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.provider_forms import (
     ProviderForm,
@@ -21,7 +21,7 @@ from tavernkit.playground.edge.presenting.provider_forms import (
     read_new,
     read_patch,
 )
-from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
+from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view
 from tavernkit.playground.edge.web.forms import Flag, fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, streamed, wants_streams
@@ -151,4 +151,4 @@ def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None
 
 def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
     usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
-    return {**usual, "provider": provider_row(row), "form": form, **context}
+    return {**usual, "provider": row, "kind": kind_of(row), "form": form, **context}

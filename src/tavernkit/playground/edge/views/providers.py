@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider
-from tavernkit.playground.base.llm.addresses import without_credentials
-from tavernkit.playground.base.llm.kinds import kind_of
-from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.documents import ModelsOut, TrialOut
 from tavernkit.playground.story.providers.queries import providers_page
@@ -17,28 +13,11 @@ from tavernkit.values import Value
 MOST_SHOWN = 200
 
 
-class ProviderRow(Value, frozen=True, kw_only=True):
-    """A provider in the list; of its key it is only said whether there is one."""
-
-    id: str
-    name: str
-    kind_name: str
-    kind_note: str
-    fields: frozenset[str]
-    address: str
-    model: str
-    has_key: bool
-    is_default: bool
-    disabled: bool
-    is_built_in: bool
-    is_installed: bool
-    last_tested_at: datetime | None
-
-
 class ModelsView(Value, frozen=True, kw_only=True):
     """The page of models; who may not change them sees those that can be chosen."""
 
-    providers: tuple[ProviderRow, ...]
+    providers: tuple[tuple[Provider, ProviderKind], ...]
+    has_embedded: bool
     may_change: bool
     data_dir: str
 
@@ -57,31 +36,10 @@ async def models_view(runtime: Runtime, viewer: Viewer) -> ModelsView:
         rows = await providers_page(session, viewer, behind=None, limit=MOST_SHOWN)
     return ModelsView(
         # The default comes first: it is the one that most people want to know.
-        providers=tuple(
-            provider_row(row, has_embedded=runtime.models.has_embedded)
-            for row in sorted(rows, key=lambda row: not row.is_default)
-        ),
+        providers=tuple((row, kind_of(row)) for row in sorted(rows, key=lambda row: not row.is_default)),
+        has_embedded=runtime.models.has_embedded,
         may_change=may_change,
         data_dir=str(runtime.settings.data_dir) if may_change else "",
-    )
-
-
-def provider_row(row: Provider, *, has_embedded: bool = True) -> ProviderRow:
-    kind = kind_of(row)
-    return ProviderRow(
-        id=str(row.id),
-        name=shown_name(row.name),
-        kind_name=kind.label,
-        kind_note=kind.note or kind.label,
-        fields=kind.fields,
-        address=without_credentials(row.base_url),
-        model=row.model,
-        has_key=row.api_key is not None,
-        is_default=row.is_default,
-        disabled=row.disabled,
-        is_built_in=kind.is_built_in,
-        is_installed=not kind.is_built_in or has_embedded,
-        last_tested_at=row.last_tested_at,
     )
 
 

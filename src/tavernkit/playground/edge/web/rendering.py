@@ -8,6 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
 from tavernkit.playground.story.artifacts.documents import in_words
@@ -30,6 +31,7 @@ def templates() -> Environment:
     environment.filters["local_time"] = local_time
     environment.filters["shown_name"] = shown_name
     environment.filters["in_words"] = in_words
+    environment.filters["without_credentials"] = without_credentials
     return environment
 
 
