@@ -109,8 +109,8 @@ _mirrors = st.fixed_dictionaries(
 def _envelope(parts: tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
     version, data, mirrors, rest = parts
     if version == 1:
-        # With its name alone, it would be no card.
-        return {"description": "", **rest, **data}
+        # With its name, or with a description beside fields of something else, it would be no card.
+        return {"first_mes": "", **rest, **data}
     return {**rest, **mirrors, "spec": f"chara_card_v{version}", "spec_version": f"{version}.0", "data": data}
 
 

@@ -1,4 +1,5 @@
 import { Controller } from "@hotwired/stimulus"
+import { limitedFetch } from "../request_limit"
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
@@ -9,9 +10,10 @@ export default class TimeZone extends Controller {
     if (!zone) return
     const sent = `time_zone=${encodeURIComponent(zone)}`
     if (document.cookie.split("; ").includes(sent)) return
-    fetch("/account/time_zone", { method: "POST", body: new URLSearchParams({ time_zone: zone }), keepalive: true })
-      .then(() => {
-        document.cookie = `${sent}; path=/; max-age=${YEAR_SECONDS}; samesite=lax`
+    const body = new URLSearchParams({ time_zone: zone })
+    limitedFetch("/account/time_zone", { method: "POST", body, keepalive: true })
+      .then(({ ok }) => {
+        if (ok) document.cookie = `${sent}; path=/; max-age=${YEAR_SECONDS}; samesite=lax`
       })
       .catch(() => {
         // The next page sends it.

@@ -10,6 +10,8 @@ from tests.browser.story import Story, begin_story
 from tests.playground.support.server import ServerProcess
 
 SAVED = "Saved"
+REQUEST_LIMIT_MS = 30_000
+RETRY_MS = 15_000
 
 
 def test_a_setting_is_saved_as_it_is_typed_and_taken_back(story: Story) -> None:
@@ -36,6 +38,18 @@ def test_settings_are_found_by_words_and_shown_when_they_matter(story: Story) ->
     expect(depth).to_be_visible()
     page.get_by_label("Place", exact=True).select_option("none")
     expect(depth).to_be_hidden()
+
+
+def test_a_story_with_one_character_offers_the_pause_of_the_copilot_and_no_automatic_replies(story: Story) -> None:
+    page = _settings(story.page, "space")
+    pause = page.get_by_label("Pause between automatic replies (ms)")
+    expect(pause).to_have_value("5000")
+    expect(page.get_by_text("How long a character or the copilot waits")).to_be_visible()
+    expect(page.get_by_label("Characters go on by themselves")).to_be_hidden()
+    pause.fill("1000")
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    page.reload()
+    expect(pause).to_have_value("1000")
 
 
 def test_what_is_typed_while_something_is_being_saved_is_not_lost(story: Story) -> None:
@@ -180,6 +194,23 @@ def test_a_lost_connection_loses_no_setting(open_window: OpenWindow, site: Serve
     expect(page.get_by_label("Note", exact=True)).to_have_value("It rains.")
     page.unroute("**/api/v1/conversations/*/settings")
     expect(page.get_by_text(SAVED, exact=True)).to_be_visible(timeout=20_000)
+
+
+def test_a_save_that_the_server_never_answers_is_reported_and_tried_again(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page = open_window(site)
+    page.clock.install()
+    begin_story(page)
+    _settings(page, "conversation")
+    page.route("**/api/v1/conversations/*/settings", lambda _: None, times=1)
+    with page.expect_request("**/api/v1/conversations/*/settings"):
+        page.get_by_label("Note", exact=True).fill("It rains.")
+    page.clock.fast_forward(REQUEST_LIMIT_MS)
+    expect(page.locator(".settings-status")).to_contain_text("The server did not answer")
+    expect(page.get_by_label("Note", exact=True)).to_have_value("It rains.")
+    page.clock.fast_forward(RETRY_MS)
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
 
 
 def _collide(page: Page, other: Page, *, mine: str, theirs: str) -> None:

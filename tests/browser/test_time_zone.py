@@ -5,13 +5,16 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import OpenWindow
 from tests.browser.story import begin_story
 from tests.browser.test_library import file, import_file
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 FAR = "Pacific/Kiritimati"
+ADDRESS = "**/account/time_zone"
+REQUEST_LIMIT_MS = 30_000
 CLOCK = {
     "openai_max_context": 8192,
     "prompts": [
@@ -31,7 +34,7 @@ def test_prompts_have_the_time_of_the_persons_browser(
     with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds="30")) as server:
         context = browser.new_context(base_url=server.url, timezone_id=FAR)
         page = context.new_page()
-        with page.expect_response("**/account/time_zone") as sent:
+        with page.expect_response(ADDRESS) as sent:
             page.goto("/")
         assert sent.value.status == 204
         import_file(page, "/presets", file("Clock.json", CLOCK))
@@ -52,3 +55,32 @@ def test_prompts_have_the_time_of_the_persons_browser(
         # It is sent once, not by every page.
         assert any(cookie.get("name") == "time_zone" for cookie in context.cookies())
         context.close()
+
+
+def test_a_time_zone_that_the_server_could_not_store_is_sent_again(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page = open_window(site, expected_complaint="503")
+    forget_time_zone(page)
+    page.route(ADDRESS, lambda route: route.fulfill(status=503), times=1)
+    for status in (503, 204):
+        with page.expect_response(ADDRESS) as sent:
+            page.reload()
+        assert sent.value.status == status
+
+
+def test_a_time_zone_that_the_server_never_answers_is_given_up(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site)
+    forget_time_zone(page)
+    page.clock.install()
+    page.route(ADDRESS, lambda _: None)
+    with page.expect_request(ADDRESS):
+        page.reload()
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/account/time_zone")):
+        page.clock.fast_forward(REQUEST_LIMIT_MS)
+
+
+def forget_time_zone(page: Page) -> None:
+    """Have the page send the time zone once more, after the first answer has come."""
+    page.wait_for_function("() => document.cookie.includes('time_zone=')")
+    page.context.clear_cookies(name="time_zone")

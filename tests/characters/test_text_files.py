@@ -107,6 +107,13 @@ jobs:
   test: {runs-on: ubuntu-latest, steps: [{run: make test}]}
 """
 
+ACTION = """
+name: Set up
+description: Installs what the build needs.
+inputs: {version: {description: Which one}}
+runs: {using: node20, main: index.js}
+"""
+
 
 @pytest.mark.parametrize(
     "source",
@@ -116,11 +123,21 @@ jobs:
         json.dumps({"name": "ChatML", "system_prompt": "Hm.", "input_sequence": "<"}),
         json.dumps({"name": "Lore", "description": "About.", "entries": {"0": {"uid": 0, "content": "x"}}}),
         json.dumps({"char_name": "Nobody"}),
+        ACTION,
+        json.dumps({"name": "left-pad", "version": "1.3.0", "description": "Pads.", "main": "index.js"}),
     ],
 )
 def test_a_file_with_a_name_and_no_other_field_of_a_card_is_no_card(source):
     with pytest.raises(InvalidCardError, match="This is not a character card"):
         load(source.encode())
+
+
+def test_a_name_and_a_description_alone_are_a_card():
+    for source in (
+        b"name: Ysolde\ndescription: Mends clocks.\n",
+        b'{"name": "Ysolde", "description": "", "fav": true}',
+    ):
+        assert load(source).card.character.name == "Ysolde"
 
 
 def test_tags_make_no_objects():

@@ -9,6 +9,11 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
+from tavernkit import Character, TavernKitError, User, sillytavern
+from tavernkit.lore import read_book
+from tavernkit.sillytavern import errors as sillytavern_errors
+from tavernkit.sillytavern.presets import ChatPreset, TextPreset
+
 ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
 PUBLIC_MODULES = [
@@ -48,6 +53,7 @@ PUBLIC_MODULES = [
 ]
 CODE = " ".join(span for page in PAGES.values() for span in re.findall(r"`[^`]+`|```.*?```", page, re.DOTALL))
 WORDS = set(re.findall(r"\w+", CODE))
+MIRA, SAM = Character(name="Mira"), User(name="Sam")
 
 
 def public_names(module: str) -> list[str]:
@@ -76,6 +82,36 @@ def test_every_field_of_a_story_is_documented(story: str) -> None:
     fields = importlib.import_module(f"tavernkit.{story}").Story.__struct_fields__
     rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
     assert [field for field in fields if f"`{field}`" not in rows] == []
+
+
+def test_the_errors_page_names_what_a_strict_build_raises_for_a_slow_lore_key() -> None:
+    book, _ = read_book({"entries": {"0": {"uid": 0, "key": ["/(?:x+x+)+y/"], "content": "Never."}}})
+    with pytest.raises(TavernKitError) as raised:
+        sillytavern.build(character=MIRA, user=SAM, books=[book], message="x" * 60, strict=True)
+    assert type(raised.value) is sillytavern_errors.LoreParseError
+    row = next(line for line in PAGES["docs/errors.md"].splitlines() if line.startswith("| `regex_timeout` | a lore"))
+    assert "SillyTavern's `LoreParseError`" in row
+
+
+def test_the_prompts_page_says_for_which_model_tokens_are_counted() -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.models: set[str | None] = set()
+
+        def estimate(self, text: str, model_hint: str | None = None) -> int:
+            self.models.add(model_hint)
+            return len(text)
+
+    for preset, models in (
+        (ChatPreset(chat_completion_source="claude", claude_model="claude-x", openai_model="gpt-x"), {"claude-x"}),
+        (TextPreset(), {None}),
+    ):
+        estimator = Noting()
+        sillytavern.build(character=MIRA, user=SAM, preset=preset, message="Hm?", estimator=estimator)
+        assert estimator.models == models
+    line = next(line for line in PAGES["docs/prompts.md"].splitlines() if line.startswith("- `model` decides"))
+    assert "Without it a `ChatPreset` says which: the model of its `chat_completion_source`" in line
+    assert "A `TextPreset` names none" in line
 
 
 @pytest.mark.parametrize("module", ["tavernkit.errors", "tavernkit.sillytavern.errors", "tavernkit.risuai.errors"])

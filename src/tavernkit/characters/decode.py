@@ -69,7 +69,11 @@ FLAT_FIELDS = (
     *("alternate_greetings", "character_book", "tags", "creator", "talkativeness"),
     *(field for field in GRADIO_FIELDS if field != "char_name"),
 )
-"""What only a card has beside a name, which workflows, packages and presets have as well."""
+"""What makes a file with a name a card: workflows, packages and presets have a name as well."""
+BESIDE_DESCRIPTION = frozenset(
+    {*Character.__struct_fields__, *ENVELOPE, "avatar", "chat", "create_date", "fav", "metadata"}
+)
+"""What a card may have beside a name and a description, which packages have as well."""
 DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
 
 
@@ -84,10 +88,19 @@ def check_has_card_fields(source: Json) -> None:
     """Raise InvalidCardError for the object of a text file that has a name, but nothing else that makes it a card."""
     if not isinstance(source, Mapping) or "spec" in source or isinstance(source.get("data"), dict):
         return
-    if _named(source, "name", "char_name") and not any(field in source for field in FLAT_FIELDS):
+    # What has no name, or the entries of a lorebook, is refused for that.
+    if not _named(source, "name", "char_name") or "entries" in source:
+        return
+    given = [field for field in FLAT_FIELDS if field in source]
+    if not given:
         raise InvalidCardError(
             "This is not a character card: it has a name, and none of a card's other fields, such as description or"
             " first_mes."
+        )
+    if given == ["description"] and not source.keys() <= BESIDE_DESCRIPTION:
+        raise InvalidCardError(
+            "This is not a character card: it has a name, a description and fields of something else, and none of a"
+            " card's other fields, such as first_mes."
         )
 
 

@@ -41,6 +41,7 @@ def render(source: str, options: LiquidOptions = LiquidOptions(), seed: str = ""
         ("a {%- if true -%} b {%- endif -%} c", "abc"),
         ("{{ '}}' }}{{ \"\\u0041\\n\" }}", "}}A\n"),
         ("{{ thing | json }} {{ thing | json: 2 }}", '{"k":"v"} {\n  "k": "v"\n}'),
+        ("{{ 'a+b%2Bc%20d' | url_decode }}", "a b+c d"),
         ("{{ 'now' | date: '%Y-%m-%d %H:%M:%S' }}", "2026-03-14 12:00:05"),
         ("{{ '14 March 2026 3:09 pm' | date: '%A %-d %b, %H:%M' }}", "Saturday 14 Mar, 15:09"),
         ("{{ '2026-03-14 15:09:26' | date: '%s' }}", "1773500966"),

@@ -41,6 +41,7 @@ async def count(play: Play) -> int:
         pytest.param(json.dumps(card_files.v1()).encode(), id="json v1"),
         pytest.param(YAML, id="yaml"),
         pytest.param(png_card(), id="png"),
+        pytest.param(picture(format="WEBP", exif=card_files.exif(json.dumps(card_files.v1()).encode())), id="webp"),
         pytest.param(card_files.charx(card_files.v3(), **{"assets/icon/main.png": picture()}), id="charx"),
         pytest.param(card_files.byaf(), id="byaf"),
     ],
