@@ -7,12 +7,12 @@ from typing import Any, Self
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.regex_script import RisuRegexScript
-from tavernkit.risuai.stored import AssetName, Stored, StoredNoun
+from tavernkit.risuai.stored import AssetName, StoredFields, StoredNoun
 from tavernkit.risuai.trigger import Trigger
 from tavernkit.values import Json
 
 
-class LoreSettings(Stored, frozen=True, kw_only=True):
+class LoreSettings(StoredFields, frozen=True, kw_only=True):
     """What a character's lorebook sets instead of the application's settings; None leaves these as they are."""
 
     token_budget: int | None = None
@@ -21,14 +21,14 @@ class LoreSettings(Stored, frozen=True, kw_only=True):
     full_word_matching: bool = False
 
 
-class RisuDepthPrompt(Stored, frozen=True, kw_only=True):
+class RisuDepthPrompt(StoredFields, frozen=True, kw_only=True):
     """A text that stands so many messages before the end of the prompt."""
 
     depth: int = 0
     prompt: str = ""
 
 
-class PicturePrompts(Stored, frozen=True, kw_only=True):
+class PicturePrompts(StoredFields, frozen=True, kw_only=True):
     """How the model is asked for pictures in its replies: new ones, or emotions, whose names stand at `{{slot}}`."""
 
     instructions: str = ""

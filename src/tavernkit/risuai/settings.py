@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
-from tavernkit.risuai.stored import Stored, StoredNoun
+from tavernkit.risuai.stored import StoredFields, StoredNoun
 from tavernkit.values import Json
 
 DEFAULT_ORDER = (
@@ -58,7 +58,7 @@ class PromptCard(StoredNoun, frozen=True, kw_only=True):
         return fields
 
 
-class TemplateSettings(Stored, frozen=True, kw_only=True):
+class TemplateSettings(StoredFields, frozen=True, kw_only=True):
     """Switches that belong to prompt templates."""
 
     SPELT = {"utility_override": "utilOverride"}

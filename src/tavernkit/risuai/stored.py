@@ -18,7 +18,7 @@ from tavernkit.values import Json, JsonObject, Value
 _Reader: TypeAlias = Callable[[LooseObject, str, Any], Any]
 
 
-class Stored(Value, frozen=True, kw_only=True):
+class StoredFields(Value, frozen=True, kw_only=True):
     """The base of what RisuAI stores as an object.
 
     `SPELT` is what RisuAI calls a field whose name is not the field's own in camel case, None for what it does not
@@ -45,7 +45,7 @@ class Stored(Value, frozen=True, kw_only=True):
         return {key: value for key, value in fields.items() if value is not None}
 
 
-class StoredNoun(Stored, frozen=True, kw_only=True):
+class StoredNoun(StoredFields, frozen=True, kw_only=True):
     """The base of what RisuAI stores by itself; `written` is the object that it was read from."""
 
     written: JsonObject = {}
@@ -88,7 +88,7 @@ class _Field(NamedTuple):
 
 
 @functools.cache
-def _fields(kind: type[Stored]) -> tuple[_Field, ...]:
+def _fields(kind: type[StoredFields]) -> tuple[_Field, ...]:
     return tuple(
         _Field(
             field.name,
@@ -111,7 +111,7 @@ def _reader(field: msgspec.structs.FieldInfo) -> _Reader:
     known = _READERS.get(field.type)
     if known is not None:
         return known
-    kind: type[Stored] = next((part for part in get_args(field.type)), field.type)
+    kind: type[StoredFields] = next((part for part in get_args(field.type)), field.type)
     if get_origin(field.type) is tuple:
         return lambda source, key, _: tuple(kind.read(item) for item in source.objects(key))
     return lambda source, key, default: kind.read(source.nested(key)) if source.object(key) else default
@@ -149,7 +149,7 @@ def _plain(value: Any, before: Json) -> Json:
     match value:
         case StoredNoun():
             return value.write()
-        case Stored():  # it names only what is known here, and leaves what else stood in its place
+        case StoredFields():  # it names only what is known here, and leaves what else stood in its place
             return {**before, **value.write()} if isinstance(before, dict) else value.write()
         case AssetName():
             return [value.name, value.path, *([value.extension] if value.extension else [])]

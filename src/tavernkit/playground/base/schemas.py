@@ -30,7 +30,7 @@ class Document(BaseModel):
         return cls.model_validate({name: getattr(row, name) for name in cls.model_fields if name not in more} | more)
 
 
-class Stored(Document):
+class StoredDocument(Document):
     """A row with an id, and when it was made and changed last."""
 
     id: UUID

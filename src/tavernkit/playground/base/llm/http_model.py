@@ -19,7 +19,7 @@ from tavernkit.errors import DialectError, ParseError
 from tavernkit.playground.base.config import is_loopback
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint, read_models
-from tavernkit.playground.base.llm.refusals import Endpoint, Failure
+from tavernkit.playground.base.llm.refusals import Endpoint, ProviderFailure
 from tavernkit.playground.base.llm.retrying import Retries, retry_after
 from tavernkit.playground.base.storable import DeltaText
 from tavernkit.reading import LooseObject
@@ -155,18 +155,18 @@ class HttpModel(ABC):
             finally:
                 await response.aclose()
         except ParseError as error:
-            raise self._endpoint.error(Failure.BAD_RESPONSE, what="something that is not JSON") from error
+            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="something that is not JSON") from error
         except (httpx2.TransportError, httpx2.DecodingError, TimeoutError) as error:
             raise self._failure(error, reply) from error
         if names is None:
-            raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no list of models")
+            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="JSON that is no list of models")
         return names
 
     def _content(self, request: ChatRequest) -> tuple[str, bytes]:
         try:
             path, fields = self._question(request)
         except DialectError as error:
-            raise self._endpoint.error(Failure.BAD_PROMPT, why=str(error)) from error
+            raise self._endpoint.error(ProviderFailure.BAD_PROMPT, why=str(error)) from error
         given = {key: value for key, value in fields.items() if value is not None}
         return path, json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -208,16 +208,16 @@ class HttpModel(ABC):
             if reply.reason is None:
                 raise self._failure(error, reply) from error
         if reply.reason is None:
-            raise self._endpoint.error(Failure.BROKEN_OFF)
+            raise self._endpoint.error(ProviderFailure.BROKEN_OFF)
 
     def _failure(self, error: httpx2.TransportError | httpx2.DecodingError | TimeoutError, reply: _Reply) -> ModelError:
         if isinstance(error, httpx2.ConnectTimeout):
-            return self._endpoint.error(Failure.UNCONNECTED, seconds=self._timeouts.connect)
+            return self._endpoint.error(ProviderFailure.UNCONNECTED, seconds=self._timeouts.connect)
         if not isinstance(error, TimeoutError):
             return self._endpoint.failed(error)
         if reply.seconds_left() <= 0:
-            return self._endpoint.error(Failure.ENDLESS, seconds=self._timeouts.whole)
-        return self._endpoint.error(Failure.SILENT, seconds=self._patience(reply))
+            return self._endpoint.error(ProviderFailure.ENDLESS, seconds=self._timeouts.whole)
+        return self._endpoint.error(ProviderFailure.SILENT, seconds=self._patience(reply))
 
     async def _send(
         self, method: Literal["GET", "POST"], path: str, content: bytes | None, reply: _Reply
@@ -229,7 +229,7 @@ class HttpModel(ABC):
             headers["content-type"] = "application/json"
         if self._api_key is not None:
             if not (self._api_key.isascii() and self._api_key.isprintable()):
-                raise self._endpoint.error(Failure.BAD_KEY)
+                raise self._endpoint.error(ProviderFailure.BAD_KEY)
             header, prefix = self.key_header
             headers[header] = f"{prefix}{self._api_key}"
         connect = self._timeouts.connect
@@ -242,9 +242,9 @@ class HttpModel(ABC):
                 timeout=httpx2.Timeout(connect=connect, read=None, write=None, pool=None),
             )
         except httpx2.InvalidURL as error:
-            raise self._endpoint.error(Failure.BAD_ADDRESS) from error
+            raise self._endpoint.error(ProviderFailure.BAD_ADDRESS) from error
         if not 0 < (request.url.port or 80) <= 65535:
-            raise self._endpoint.error(Failure.BAD_ADDRESS)
+            raise self._endpoint.error(ProviderFailure.BAD_ADDRESS)
         async with asyncio.timeout(connect + self._patience(reply)):
             return await self._client.send(request, stream=True)
 
@@ -253,12 +253,12 @@ class HttpModel(ABC):
         if kind == "application/json":
             completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES), reply)
             if completion.complaint is None and not completion.has_choice:
-                raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no completion")
+                raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="JSON that is no completion")
             yield completion.with_(reason=completion.reason or "stop")
             return
         if kind not in _STREAMS:
             raise self._endpoint.error(
-                Failure.BAD_RESPONSE, what="a web page" if kind == "text/html" else f"the type {kind[:80]!r}"
+                ProviderFailure.BAD_RESPONSE, what="a web page" if kind == "text/html" else f"the type {kind[:80]!r}"
             )
         async for event in self._events(response, reply):
             data = event.data.strip()
@@ -325,7 +325,9 @@ class HttpModel(ABC):
         return completion
 
     def _unreadable(self, what: str, reply: _Reply) -> ModelError:
-        return self._endpoint.error(Failure.GARBLED if reply.has_begun else Failure.BAD_RESPONSE, what=what)
+        return self._endpoint.error(
+            ProviderFailure.GARBLED if reply.has_begun else ProviderFailure.BAD_RESPONSE, what=what
+        )
 
     async def _refusal(self, response: httpx2.Response, request: ChatRequest | None, reply: _Reply) -> ModelError:
         body = b""

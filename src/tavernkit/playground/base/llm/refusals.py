@@ -21,7 +21,7 @@ _TELLTALE = 24
 """So many characters of the prompt in a server's words are no accident."""
 
 
-class Failure(Enum):
+class ProviderFailure(Enum):
     """What can go wrong at any server: its code, and the sentence about it."""
 
     BAD_RESPONSE = "bad_response", "{name} answered with {what}. Check that the address is that of {api}."
@@ -94,7 +94,7 @@ class Endpoint:
             f"{self.name} broke the reply off. Try again." + self._quoted(complaint, request), code="http_error"
         )
 
-    def error(self, failure: Failure, **details: str | float) -> ModelError:
+    def error(self, failure: ProviderFailure, **details: str | float) -> ModelError:
         """The error for what can go wrong at any server."""
         return ModelError(failure.sentence.format(name=self.name, api=self._api, **details), code=failure.code)
 
@@ -102,15 +102,15 @@ class Endpoint:
         """The error for an exchange that broke below HTTP, or in its framing."""
         match error:
             case httpx2.UnsupportedProtocol():
-                return self.error(Failure.BAD_ADDRESS)
+                return self.error(ProviderFailure.BAD_ADDRESS)
             case httpx2.SSEError():
-                return self.error(Failure.BAD_RESPONSE, what="an event that is too long to be one")
+                return self.error(ProviderFailure.BAD_RESPONSE, what="an event that is too long to be one")
             case httpx2.DecodingError():
-                return self.error(Failure.BAD_RESPONSE, what="bytes that cannot be unpacked")
+                return self.error(ProviderFailure.BAD_RESPONSE, what="bytes that cannot be unpacked")
             case httpx2.ConnectError() | httpx2.ProxyError():
-                return self.error(Failure.UNREACHABLE, why=self._cut(str(error)) or "no connection")
+                return self.error(ProviderFailure.UNREACHABLE, why=self._cut(str(error)) or "no connection")
             case _:
-                return self.error(Failure.BROKEN_OFF)
+                return self.error(ProviderFailure.BROKEN_OFF)
 
     def _sentence(self, status: int, request: ChatRequest | None, location: str | None, wait: float | None) -> str:
         match status:

@@ -86,7 +86,7 @@ class ReportedEntry(Value, frozen=True, kw_only=True):
     reason: str
 
 
-class PromptReport(Value, frozen=True, kw_only=True):
+class KeptReport(Value, frozen=True, kw_only=True):
     """How a prompt came about; those of earlier versions name no lore and no platform, and are SillyTavern's."""
 
     trimming: Trimming | None
@@ -100,7 +100,7 @@ class PromptView(Value, frozen=True, kw_only=True):
 
     blocks: tuple[BlockView, ...]
     tokens: int
-    report: PromptReport
+    report: KeptReport
     request: str
 
     @property
@@ -137,7 +137,7 @@ def prompt_view(prompt: KeptPrompt) -> PromptView:
     return PromptView(
         blocks=tuple(block_view(block, largest) for block in prompt.blocks),
         tokens=sum(block.tokens for block in prompt.blocks),
-        report=msgspec.convert(prompt.report, PromptReport),
+        report=msgspec.convert(prompt.report, KeptReport),
         request=json.dumps(request, ensure_ascii=False, indent=2),
     )
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tavernkit.playground.base.database.models import SpaceMembership
-from tavernkit.playground.base.schemas import Document, Stored, StrictModel
+from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel
 
 MAX_NAME = 200
 MAX_CHARACTERS = 50
@@ -43,7 +43,7 @@ class SpaceChange(StrictModel):
     archived: bool | None = Field(default=None, description="An archived space can only be read.")
 
 
-class SpaceOut(Stored):
+class SpaceOut(StoredDocument):
     """A space."""
 
     owner_id: UUID

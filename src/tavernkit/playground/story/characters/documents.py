@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from tavernkit.playground.base.database.models import Character, CharacterAsset
-from tavernkit.playground.base.schemas import Document, Stored, StrictModel
+from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel
 from tavernkit.playground.base.storable import presentable
 
 
@@ -25,7 +25,7 @@ Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
 
 
-class CharacterLineOut(Stored):
+class CharacterLineOut(StoredDocument):
     """A character in a list."""
 
     name: str

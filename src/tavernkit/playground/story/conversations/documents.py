@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tavernkit.playground.base.schemas import Stored, StrictModel
+from tavernkit.playground.base.schemas import StoredDocument, StrictModel
 
 Title = Annotated[str, Field(max_length=200)]
 Visibility: TypeAlias = Literal["shared", "private", "public"]
@@ -32,7 +32,7 @@ class ConversationChange(StrictModel):
     archived: bool | None = Field(default=None, description="An archived conversation can only be read.")
 
 
-class ConversationOut(Stored):
+class ConversationOut(StoredDocument):
     """A conversation, without its messages."""
 
     space_id: UUID

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
-from tavernkit.playground.base.schemas import Document, Stored, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel, patching, showing
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.reading import ImportReport
 
@@ -36,7 +36,7 @@ class PatchLorebook(NewLorebook):
 
 
 @showing
-class LorebookOut(NewLorebook, Stored):
+class LorebookOut(NewLorebook, StoredDocument):
     """A book. Its entries are lists of their own."""
 
     format: str = Field(description="`world_info`, or `character_book` for a book that came from a card.")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from tavernkit.playground.base.schemas import Stored, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import StoredDocument, StrictModel, patching, showing
 
 Position: TypeAlias = Literal["in_prompt", "top_of_note", "bottom_of_note", "at_depth", "none"]
 
@@ -48,7 +48,7 @@ class PatchPersona(NewPersona):
 
 
 @showing
-class PersonaOut(NewPersona, Stored):
+class PersonaOut(NewPersona, StoredDocument):
     """Who you are in a story, and where in the prompt that stands."""
 
     settings_version: int

@@ -11,7 +11,7 @@ from typing_extensions import TypeAliasType
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile
 from tavernkit.artifacts.wire import inlined_schema
 from tavernkit.playground.base.database.models import PipelineProfile, PipelineProfileVersion
-from tavernkit.playground.base.schemas import Stored, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import StoredDocument, StrictModel, patching, showing
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -45,7 +45,7 @@ class PatchProfile(NewProfile):
 
 
 @showing
-class ProfileSummary(ProfileNaming, Stored):
+class ProfileSummary(ProfileNaming, StoredDocument):
     """A profile in a list."""
 
     is_system: bool = Field(description="Everybody's: only administrators change it.")

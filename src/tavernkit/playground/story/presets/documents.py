@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from tavernkit.playground.base.database.models import Preset
-from tavernkit.playground.base.schemas import Stored, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import StoredDocument, StrictModel, patching, showing
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.presets.queries import Kind
 
@@ -40,7 +40,7 @@ class PatchPreset(PresetNaming):
 
 
 @showing
-class PresetSummary(PresetNaming, Stored):
+class PresetSummary(PresetNaming, StoredDocument):
     """A preset in a list."""
 
     kind: Kind
