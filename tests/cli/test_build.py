@@ -209,7 +209,7 @@ class TestPresets:
     def test_a_story_string_that_cannot_be_read_names_its_file(self, write: Write) -> None:
         result = run("build", "--context-template", write("c.json", {"story_string": "{{#each x}}"}))
         assert result.code == 2
-        assert "c.json: The story string cannot be read at character" in result.stderr
+        assert "c.json: The story string cannot be read in line 1: it ends while a block is open." in result.stderr
 
     def test_fields_of_the_wrong_type_are_told_beside_the_messages(self, write: Write) -> None:
         broken = write("p.json", CHAT_PRESET | {"openai_max_tokens": "many"})

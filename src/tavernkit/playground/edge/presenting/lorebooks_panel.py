@@ -64,13 +64,12 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
             if id is not None
         }
         links = await _links(session, conversation, names)
-        characters = (
-            await session.execute(select(Character.id, Character.owner_id).where(Character.id.in_(names)))
-        ).all()
-        personas = (await session.execute(select(Persona.id, Persona.owner_id).where(Persona.id.in_(names)))).all()
-        cards = {id: await card_book(session, id) for id, _ in characters}
+        # All at once: the session has them then for `card_book`.
+        characters = (await session.scalars(select(Character).where(Character.id.in_(names)))).all()
+        personas = (await session.scalars(select(Persona).where(Persona.id.in_(names)))).all()
+        cards = {character.id: await card_book(session, character.id) for character in characters}
         own_books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
-    owners: dict[UUID, UUID | None] = dict([*characters, *personas])
+    owners = {row.id: row.owner_id for row in characters} | {row.id: row.owner_id for row in personas}
     places = _places(access, conversation)
     books = [_book(link, book, viewer, access, names, owners, places) for link, book in links]
     books += [
