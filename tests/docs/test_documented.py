@@ -178,6 +178,21 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
 
 
+def test_every_path_in_the_guides_exists() -> None:
+    """A path is given from the root, from the package, or from the folder below which a guide says its paths are."""
+    found, missing = 0, []
+    for guide in PAGES["CONTRIBUTING.md"].split("\n## "):
+        bases = ["", "src/tavernkit", *re.findall(r"[Pp]aths are below `([^`]+)`", guide)]
+        for path in re.findall(r"`(\.?\w[\w.<>-]*(?:/[\w.<>-]*)+|[\w.<>-]+\.(?:py|md|json|html|toml|yaml))`", guide):
+            # What a placeholder stands for does not exist, but its folder does.
+            named = path.partition("<")[0].rpartition("/")[0] if "<" in path else path
+            found += 1
+            if not any((ROOT / base / named).exists() for base in bases):
+                missing.append(path)
+    assert found > 50
+    assert missing == []
+
+
 BLOCKS = [
     pytest.param(page, kind, code, id=f"{page}-{number}")
     for page, text in sorted(PAGES.items())
