@@ -154,11 +154,10 @@ async def test_a_process_that_dies_while_it_loads_is_an_error() -> None:
 async def test_a_process_that_does_not_listen_is_ended_all_the_same(model: EmbeddedModel) -> None:
     await model.start()
     [server] = servers_of(os.getpid())
+    # What stands still cannot end by itself.
     os.kill(server, signal.SIGSTOP)
-    started = time.monotonic()
     async with asyncio.timeout(HANG_SECONDS):
         await model.aclose()
-    assert time.monotonic() - started > 0.9
     assert servers_of(os.getpid()) == []
 
 

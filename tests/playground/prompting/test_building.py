@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from tavernkit.playground.base.database.models import Message, Provider, Space, SpaceMembership, TextContent
 from tavernkit.playground.story.presets.documents import NewPreset
@@ -168,7 +168,7 @@ async def test_each_kind_of_provider_gets_its_own_form(database_url: str, tmp_pa
         instruct = await _preset(table, "instruct", {"input_sequence": "### In:", "output_sequence": "### Out:"})
         await table.set(model={"instruct_id": str(instruct)})
         async with table.runtime.database.read() as session:
-            provider_id = (await session.scalars(Provider.__table__.select())).one()
+            provider_id = (await session.scalars(select(Provider.id))).one()
         forms = {}
         for kind in ("anthropic", "google", "openai_text", "embedded"):
             await table.columns(Provider, provider_id, kind=kind)

@@ -104,7 +104,7 @@ class EditedRow(DatedRow):
 
 def one_of(column: str, *values: str) -> CheckConstraint:
     """Let a column have these values alone; the constraint is named after it."""
-    return CheckConstraint(f'"{column}" IN ({", ".join(map(repr, values))})', name=column)
+    return CheckConstraint(f"{column} IN ({', '.join(map(repr, values))})", name=column.strip('"'))
 
 
 def one_place(*columns: str) -> CheckConstraint:

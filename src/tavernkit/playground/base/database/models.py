@@ -745,7 +745,7 @@ class PipelineRun(DatedRow):
 
     __tablename__ = "pipeline_runs"
     __table_args__ = (
-        one_of("trigger", "user_message", "regenerate", "manual", "api"),
+        one_of('"trigger"', "user_message", "regenerate", "manual", "api"),
         one_of("status", "running", "done", "aborted", "error"),
         UniqueConstraint("conversation_id", "idempotency_key"),
         Index("ix_pipeline_runs_turns", "conversation_id", "turn"),
