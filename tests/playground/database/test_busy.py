@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import event, text
 
 from tavernkit.playground.base.database.engine import POOLS, Connections
 from tavernkit.playground.base.database.errors import DatabaseBusyError
@@ -79,6 +80,31 @@ async def test_no_free_connection_is_a_busy_database(database_url: str, tmp_path
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database_busy")
         for connection in taken:
             await connection.close()
+        assert (await house.browser().get("/api/v1/me")).status_code == 200
+
+
+LONG = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) SELECT count(*) FROM n",
+    "postgresql": "SELECT pg_sleep(60)",
+}
+
+
+async def test_who_is_cancelled_while_the_database_works_is_not_told_that_it_is_busy(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_house(database_url, tmp_path) as house:
+        engine, is_asked = house.runtime.database.engine, asyncio.Event()
+
+        async def look() -> None:
+            async with house.runtime.database.read() as session:
+                await session.execute(text(LONG[engine.dialect.name]))
+
+        event.listen(engine.sync_engine, "before_cursor_execute", lambda *_: is_asked.set())
+        looking = asyncio.create_task(look())
+        await is_asked.wait()
+        looking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await looking
         assert (await house.browser().get("/api/v1/me")).status_code == 200
 
 

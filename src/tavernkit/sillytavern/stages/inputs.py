@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
+import msgspec
+
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
@@ -12,6 +14,7 @@ from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
 from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
 from tavernkit.sillytavern.macros.environment import AuthorsNotes, CardFields, Environment, MacroSettings, ModelState
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
+from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
 from tavernkit.sillytavern.turns import ChatTurn
@@ -89,7 +92,8 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
             instruct=settings.instruct,
             context=settings.context,
             system_prompt=settings.sysprompt,
-            reasoning=settings.reasoning,
+            # The template alone: what a build gives back has no more than the types of its fields say.
+            reasoning=msgspec.convert(settings.reasoning, ReasoningTemplate, from_attributes=True),
             prefer_character_prompt=settings.prefer_character_prompt,
             prefer_character_jailbreak=settings.prefer_character_jailbreak,
             collapse_newlines=settings.collapse_newlines,

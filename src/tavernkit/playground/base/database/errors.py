@@ -60,6 +60,9 @@ def name_errors(engine: AsyncEngine) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "handle_error")
     def handle(context: ExceptionContext) -> BaseException | None:
         original = context.original_exception
+        if not isinstance(original, Exception):
+            # Somebody was cancelled. SQLAlchemy gives the connection up for it, but nothing is wrong with the database.
+            return None
         if _is_full(original):
             return StorageFullError(original)
         return DatabaseBusyError(original) if context.is_disconnect or _is_busy(original) else None
