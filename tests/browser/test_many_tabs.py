@@ -43,6 +43,8 @@ def test_another_tab_leads_when_the_leading_one_is_closed(open_window: OpenWindo
     leading = begin_story(page)
     leading.send("Is the lamp lit?")
     others = [tab(page, page.url), tab(page, page.url)]
+    for view in others:
+        expect(view.messages).to_have_count(3)
     page.close()
     others[0].send("And now?")
     for view in others:
