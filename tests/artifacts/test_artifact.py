@@ -150,7 +150,7 @@ def test_r23_a_word_that_is_no_word_is_refused_however_deep_it_is() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [{"version": 0}, {"created_at": datetime(2026, 1, 1)}, {"content": 5, "content_type": "text"}],  # noqa: DTZ001
+    [{"version": 0}, {"created_at": datetime(2026, 1, 1)}, {"content": 5, "content_type": "text"}],  # noqa: DTZ001 - without a zone
 )
 def test_r23_a_broken_version_is_refused_with_a_sentence(broken: dict[str, Any]) -> None:
     usual = {"version": 1, "content": "x", "created_at": NOW}

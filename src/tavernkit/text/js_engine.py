@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from importlib.resources import files
 from typing import TypeVar
 
@@ -66,13 +67,26 @@ def _problem(message: str) -> EngineError:
     return TimeUpError() if reason == "interrupted" else SpaceUpError()
 
 
-_threads = threading.local()
+class ThreadEngine(threading.local):
+    """The engine of each thread that asks for one, made at its first use."""
+
+    def __init__(self, make: Callable[[], JsEngine]) -> None:
+        self._make = make
+        self._engine: JsEngine | None = None
+
+    def get(self) -> JsEngine:
+        if self._engine is None:
+            self._engine = self._make()
+        return self._engine
+
+    def discard(self) -> None:
+        """Throw this thread's engine away: what is left of its memory is not known."""
+        self._engine = None
 
 
-def engine() -> JsEngine:
-    """The engine of the calling thread, made at its first use."""
-    found: JsEngine | None = getattr(_threads, "engine", None)
-    if found is None:
-        script = files(__package__).joinpath("js_regex.js").read_text(encoding="utf-8")
-        found = _threads.engine = JsEngine(script, memory=MEMORY_LIMIT)
-    return found
+def _regex_engine() -> JsEngine:
+    script = files(__package__).joinpath("js_regex.js").read_text(encoding="utf-8")
+    return JsEngine(script, memory=MEMORY_LIMIT)
+
+
+engine = ThreadEngine(_regex_engine).get

@@ -104,7 +104,7 @@ def where(index: Any) -> str:
 def rows(connection: Connection) -> dict[str, dict[Any, dict[str, Any]]]:
     found = {}
     for table in CONTENTS:
-        all_rows = [dict(row) for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()]  # noqa: S608
+        all_rows = [dict(row) for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()]  # noqa: S608 - our own table
         found[table] = {(row.get("id"), row.get("seq")): row for row in all_rows}
     return found
 

@@ -91,10 +91,10 @@ def test_strangers_may_send_little(server: GuardedServer, target: str) -> None:
 def test_a_body_over_the_limit_is_refused_in_the_form_of_its_route(server: GuardedServer) -> None:
     with server.program() as program:
         large = {"content": b" " * (17 * MEBIBYTE), "headers": {"Content-Type": JSON}}
-        refused = program.post("/api/v1/spaces", **large)  # type: ignore[arg-type]
+        refused = program.post("/api/v1/spaces", **large)  # type: ignore[arg-type] # of two kinds
         assert refused.status_code == 413
         assert refused.json()["error"]["code"] == "too_large"
-        refused = program.post("/v1/chat/completions", **large)  # type: ignore[arg-type]
+        refused = program.post("/v1/chat/completions", **large)  # type: ignore[arg-type] # of two kinds
         assert (refused.status_code, refused.json()["error"]["type"]) == (413, "invalid_request_error")
         refused = program.post("/personas", data={"name": "x" * (5 * MEBIBYTE)})
         assert refused.status_code == 413

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,7 +19,7 @@ import msgspec
 
 from tavernkit.errors import LiquidError, LiquidLimitError
 from tavernkit.text.js_dates import parse_date
-from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
+from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
 from tavernkit.text.js_strings import well_formed
 from tavernkit.values import Json, Value
 
@@ -28,7 +27,6 @@ MEMORY_LIMIT = 128 * 1024 * 1024
 
 _LEAST_TIME = 0.001
 _TIME_FOR_PLACE = 0.1
-_threads = threading.local()
 
 
 NamedVariables: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -57,7 +55,7 @@ class Outcome(Value, frozen=True, kw_only=True):
 
 def call(verb: str, *arguments: Json, until: float) -> Outcome:
     """Run a verb of `engine.js`; raises LiquidLimitError when it has no memory left, or at a `time.process_time`."""
-    engine = _engine()
+    engine = _engines.get()
     try:
         answer = engine.call(dict, verb, *arguments, limit=max(until - time.process_time(), _LEAST_TIME))
     except EngineError as problem:
@@ -74,20 +72,15 @@ def placed(kind: type[LiquidError], reason: str, place: Place) -> LiquidError:
     return kind(message, line=place.line, column=place.column)
 
 
-def discard() -> None:
-    """Throw this thread's engine away: what is left of its memory is not known."""
-    _threads.engine = None
+def _liquid_engine() -> JsEngine:
+    folder = files(__package__)
+    ours = folder.joinpath("engine.js").read_text(encoding="utf-8")
+    liquidjs = folder.joinpath("liquidjs", "liquid.node.js").read_text(encoding="utf-8")
+    return JsEngine(ours, f"load(function (exports, require) {{{liquidjs}\n}})", memory=MEMORY_LIMIT)
 
 
-def _engine() -> JsEngine:
-    found: JsEngine | None = getattr(_threads, "engine", None)
-    if found is None:
-        folder = files(__package__)
-        ours = folder.joinpath("engine.js").read_text(encoding="utf-8")
-        liquidjs = folder.joinpath("liquidjs", "liquid.node.js").read_text(encoding="utf-8")
-        define = f"load(function (exports, require) {{{liquidjs}\n}})"
-        found = _threads.engine = JsEngine(ours, define, memory=MEMORY_LIMIT)
-    return found
+_engines = ThreadEngine(_liquid_engine)
+discard = _engines.discard
 
 
 def _place(engine: JsEngine) -> Place:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
-from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
+from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
 from tavernkit.values import Json
 
 MAX_TEMPLATE = 100_000
@@ -28,7 +27,6 @@ _REASONS = {
     "OPEN_INVERSE_CHAIN": "a block is divided here that was never opened, or a second time",
     "CLOSE": "a tag is empty or ends too early",
 }
-_threads = threading.local()
 
 
 def render_story(template: str, values: Mapping[str, str], expand: Callable[[str], str]) -> str:
@@ -78,18 +76,21 @@ def _rendered(template: str, values: Mapping[str, str], macro: Callable[[str], s
     raise InvalidContextTemplateError(f"The story string has more than {MOST_MACROS} macros. Use fewer.")
 
 
+def _handlebars_engine() -> JsEngine:
+    folder = files(__package__)
+    handlebars = folder.joinpath("handlebarsjs", "handlebars.min.js").read_text(encoding="utf-8")
+    ours = folder.joinpath("story_template.js").read_text(encoding="utf-8")
+    return JsEngine(handlebars, ours, memory=MEMORY_LIMIT)
+
+
+_engines = ThreadEngine(_handlebars_engine)
+
+
 def _call(verb: str, *arguments: Json) -> Json:
-    engine: JsEngine | None = getattr(_threads, "engine", None)
-    if engine is None:
-        folder = files(__package__)
-        handlebars = folder.joinpath("handlebarsjs", "handlebars.min.js").read_text(encoding="utf-8")
-        ours = folder.joinpath("story_template.js").read_text(encoding="utf-8")
-        engine = _threads.engine = JsEngine(handlebars, ours, memory=MEMORY_LIMIT)
     try:
-        answer = engine.call(object, verb, *arguments, limit=SECONDS)
+        answer = _engines.get().call(object, verb, *arguments, limit=SECONDS)
     except EngineError as error:
-        # What is left of its memory is not known.
-        _threads.engine = None
+        _engines.discard()
         used_up = "time" if isinstance(error, TimeUpError) else "memory"
         raise InvalidContextTemplateError(f"The story string takes too much {used_up}. Make it simpler.") from None
     match answer:
