@@ -8,7 +8,6 @@ from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from tavernkit.errors import DialectError
@@ -151,9 +150,12 @@ class WireMessage(Value, frozen=True, kw_only=True):
         return "" if isinstance(self.tool_call_id, UnsetType) else self.tool_call_id
 
     def to_dict(self) -> dict[str, Json]:
-        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
-        extra = given.pop("extra")
-        return {**{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}, **extra}
+        written: dict[str, Json] = {"role": self.role}
+        for name in ("content", "name", "tool_calls", "tool_call_id"):
+            value = getattr(self, name)
+            if value is not UNSET:
+                written[name] = list(value) if isinstance(value, tuple) else value
+        return {**written, **self.extra}
 
 
 def read_messages(messages: Sequence[MessageSource]) -> list[WireMessage]:

@@ -10,9 +10,11 @@ const templates = new Map();
 let answers = [];
 let wanted = null;
 let asked = 0;
+let mark = null;
 
 Handlebars.registerHelper("trim", () => "{{trim}}");
 Handlebars.registerHelper("helperMissing", (...given) => {
+  if (mark !== null) return mark + given.at(-1).name + mark;
   if (asked === answers.length) {
     wanted = given.at(-1).name;
     throw new Error(`the macro ${wanted} is not known yet`);
@@ -50,12 +52,14 @@ function read(source) {
 }
 
 const verbs = {
-  isPlain(source) {
-    wanted = null;
-    return read(source).isPlain;
+  // The text with a mark before and after every name, or null for a template that is not plain.
+  renderMarked(source, values, around) {
+    [wanted, mark] = [null, around];
+    const template = read(source);
+    return template.isPlain ? template.render(values) : null;
   },
   render(source, values, known) {
-    [answers, wanted, asked] = [known, null, 0];
+    [answers, wanted, asked, mark] = [known, null, 0, null];
     return { text: read(source).render(values) };
   },
 };

@@ -40,7 +40,7 @@ def render_story(template: str, values: Mapping[str, str], expand: Callable[[str
     filled = frozenset(name for name, text in values.items() if text)
     parts = parts_of_story(template, frozenset(values), filled)
     if parts is None:
-        text = _rendered(template, values, lambda name: expand(f"{{{{{name}}}}}"))
+        text = _rendered(template, values, expand)
     else:
         text = "".join(part if is_text else values.get(part) or expand(f"{{{{{part}}}}}") for is_text, part in parts)
     if len(text) > MAX_OUTPUT:
@@ -54,17 +54,17 @@ def render_story(template: str, values: Mapping[str, str], expand: Callable[[str
 def parts_of_story(template: str, names: frozenset[str], filled: frozenset[str]) -> Sequence[tuple[bool, str]] | None:
     """The texts of a template, and between them the names whose values or macros stand there; None for one that reads
     more of its values than whether they are empty."""
-    if not _call("isPlain", template):
-        return None
     mark = "\ue000"
     while mark in template:
         mark += "\ue000"
     marked = {name: f"{mark}{name}{mark}" if name in filled else "" for name in names}
-    text = _rendered(template, marked, lambda name: f"{mark}{name}{mark}")
+    text = _call("renderMarked", template, marked, mark)
+    if not isinstance(text, str):
+        return None
     return [(place % 2 == 0, part) for place, part in enumerate(text.split(mark)) if part]
 
 
-def _rendered(template: str, values: Mapping[str, str], macro: Callable[[str], str]) -> str:
+def _rendered(template: str, values: Mapping[str, str], expand: Callable[[str], str]) -> str:
     answers: list[str] = []
     for _ in range(MOST_MACROS + 1):
         outcome = _call("render", template, values, answers)
@@ -72,7 +72,7 @@ def _rendered(template: str, values: Mapping[str, str], macro: Callable[[str], s
             case {"text": str(text)}:
                 return text
             case {"wanted": str(name)}:
-                answers.append(macro(name))
+                answers.append(expand(f"{{{{{name}}}}}"))
     raise InvalidContextTemplateError(f"The story string has more than {MOST_MACROS} macros. Use fewer.")
 
 
