@@ -47,7 +47,7 @@ class InMemoryHistory:
         return self._messages[-count:] if count > 0 else []
 
     def count_role(self, role: str) -> int:
-        return sum(1 for message in self._messages if message.role == role)
+        return [message.role for message in self._messages].count(role)
 
     def append(self, message: Message) -> None:
         self._messages.append(Message.coerce(message))

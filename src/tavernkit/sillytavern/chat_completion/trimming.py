@@ -81,7 +81,7 @@ def _counter(ctx: Context) -> Callable[[Block], int]:
         calls = block.message_metadata.get("tool_calls")
         if calls:
             total += count(json.dumps(calls, ensure_ascii=False))
-        return total + sum(map(attachment_tokens, block.attachments))
+        return total + sum(map(attachment_tokens, block.attachments)) if block.attachments else total
 
     return tokens
 
