@@ -31,8 +31,8 @@ async def counts(runtime: Runtime) -> list[int]:
         return [await session.scalar(select(func.count()).select_from(noun)) or 0 for noun in NOUNS]
 
 
-async def test_a_small_world_waits_for_whoever_comes_first(database_url: str, tmp_path: Path) -> None:
-    async with open_runtime(empty(database_url, tmp_path)) as runtime:
+async def test_a_small_world_waits_for_whoever_comes_first(migrated_database_url: str, tmp_path: Path) -> None:
+    async with open_runtime(empty(migrated_database_url, tmp_path)) as runtime:
         owner = await seed(runtime)
         home = await home_view(runtime, Viewer(user_id=owner.id))
         group, alone = home.stories
@@ -47,8 +47,8 @@ async def test_a_small_world_waits_for_whoever_comes_first(database_url: str, tm
             assert [(message.swipes_count, message.content.split()[0]) for message in said] == [(2, "The"), (2, "The")]
 
 
-async def test_it_comes_once_and_what_is_removed_stays_removed(database_url: str, tmp_path: Path) -> None:
-    async with open_runtime(empty(database_url, tmp_path)) as runtime:
+async def test_it_comes_once_and_what_is_removed_stays_removed(migrated_database_url: str, tmp_path: Path) -> None:
+    async with open_runtime(empty(migrated_database_url, tmp_path)) as runtime:
         owner = await seed(runtime)
         before = await counts(runtime)
         await seed(runtime)
@@ -61,16 +61,16 @@ async def test_it_comes_once_and_what_is_removed_stays_removed(database_url: str
             await delete_space(runtime, viewer, space_id)
         for character_id in characters:
             await delete_character(runtime, viewer, character_id)
-    async with open_runtime(empty(database_url, tmp_path)) as runtime:
+    async with open_runtime(empty(migrated_database_url, tmp_path)) as runtime:
         await seed(runtime)
         home = await home_view(runtime, viewer)
         assert (home.stories, home.characters) == ((), ())
 
 
 async def test_what_they_know_of_the_place_and_how_they_are_told_are_in_their_prompts(
-    sqlite_url: str, tmp_path: Path
+    migrated_sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with open_runtime(empty(sqlite_url, tmp_path)) as runtime:
+    async with open_runtime(empty(migrated_sqlite_url, tmp_path)) as runtime:
         viewer = Viewer(user_id=(await seed(runtime)).id)
         async with runtime.database.read() as session:
             conversation_id = await session.scalar(
@@ -87,12 +87,12 @@ async def test_what_they_know_of_the_place_and_how_they_are_told_are_in_their_pr
         assert "the office cat" not in prompt
 
 
-async def test_who_has_characters_already_gets_nobody_else(database_url: str, tmp_path: Path) -> None:
-    async with open_runtime(empty(database_url, tmp_path)) as runtime:
+async def test_who_has_characters_already_gets_nobody_else(migrated_database_url: str, tmp_path: Path) -> None:
+    async with open_runtime(empty(migrated_database_url, tmp_path)) as runtime:
         await seed(runtime)
         async with runtime.database.write() as session:
             await session.execute(delete(Lorebook))
         after = await counts(runtime)
-    async with open_runtime(empty(database_url, tmp_path)) as runtime:
+    async with open_runtime(empty(migrated_database_url, tmp_path)) as runtime:
         await seed(runtime)
         assert await counts(runtime) == after

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, process_time, sleep
 
-__all__ = ["HANG_SECONDS", "not_hanging", "wait_until"]
+__all__ = ["HANG_SECONDS", "eventually", "not_hanging", "wait_until"]
 
 HANG_SECONDS = 60
 """Nothing takes so long in a test, however busy the machine is: who waits for it longer waits for ever."""
@@ -33,3 +34,13 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert monotonic() < end, f"it did not happen: {condition}"
         sleep(0.01)
+
+
+async def eventually(condition: Callable[[], Awaitable[bool] | bool]) -> None:
+    """As `wait_until`, in an event loop; the condition may be asynchronous."""
+    async with asyncio.timeout(HANG_SECONDS):
+        while True:
+            found = condition()
+            if found if isinstance(found, bool) else await found:
+                return
+            await asyncio.sleep(0.01)

@@ -1,5 +1,5 @@
 """A house on each kind of database."""
 
-from tests.playground.accounts.conftest import house, migrated_file, migrated_name, postgres_url, sqlite_url
+from tests.playground.accounts.conftest import house
 
-__all__ = ["house", "migrated_file", "migrated_name", "postgres_url", "sqlite_url"]
+__all__ = ["house"]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tavernkit.playground.base.llm.scripted_server import scripted_app
-from tests.playground.accounts.conftest import house, migrated_file, migrated_name, postgres_url, sqlite_url
+from tests.playground.accounts.conftest import house
 from tests.playground.llm.serving import serve
 from tests.playground.providers.desk import Desk, open_desk
 
-__all__ = ["house", "migrated_file", "migrated_name", "postgres_url", "sqlite_url"]
+__all__ = ["house"]
 
 
 @pytest.fixture

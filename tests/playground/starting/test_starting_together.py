@@ -30,8 +30,8 @@ def test_processes_that_start_at_once_on_postgresql(
     postgres_server.forget_database(name)
 
 
-def test_processes_that_start_at_once_on_sqlite(sqlite_url: str, tmp_path: Path) -> None:
-    start_together(tmp_path, sqlite_url)
+def test_processes_that_start_at_once_on_sqlite(new_sqlite_url: str, tmp_path: Path) -> None:
+    start_together(tmp_path, new_sqlite_url)
 
 
 def start_together(folder: Path, database_url: str) -> None:

@@ -17,14 +17,19 @@ from tests.playground.support.postgres import PostgresServer, running_postgres
 __all__ = [
     "database_url",
     "empty_database_url",
+    "migrated_database_url",
     "migrated_postgres",
     "migrated_postgres_url",
     "migrated_sqlite",
     "migrated_sqlite_url",
     "new_database_url",
+    "new_sqlite_url",
     "postgres_server",
+    "postgres_story_url",
     "postgres_url",
+    "postgres_with_story",
     "sqlite_url",
+    "sqlite_with_story",
 ]
 
 KINDS = ["sqlite", "postgresql"]
@@ -46,7 +51,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def new_sqlite_url(tmp_path: Path) -> str:
     """The address of an SQLite file that does not exist yet."""
     return _sqlite(tmp_path / "t.db")
 
@@ -67,11 +72,36 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="session")
+def postgres_with_story(
+    postgres_server: PostgresServer, migrated_postgres: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The name of a database in which `one_story` has begun, for copies."""
+    name = postgres_server.create_database(template=migrated_postgres)
+    asyncio.run(_begin_story(postgres_server.url(name), tmp_path_factory.mktemp("begun")))
+    return name
+
+
+@pytest.fixture(scope="session")
+def sqlite_with_story(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file in which `one_story` has begun, for copies."""
+    file = tmp_path_factory.mktemp("begun") / "t.db"
+    shutil.copy(migrated_sqlite, file)
+    asyncio.run(_begin_story(_sqlite(file), file.parent))
+    return file
+
+
+async def _begin_story(url: str, folder: Path) -> None:
+    # Imported here: most test runs of the library need nothing of the application.
+    from tests.playground.playing import AppConfig, one_story, open_runtime
+
+    async with open_runtime(AppConfig(data_dir=folder, database_url=url)) as runtime:
+        await one_story(runtime)
+
+
 @pytest.fixture
 def migrated_postgres_url(postgres_server: PostgresServer, migrated_postgres: str) -> Iterator[str]:
-    name = postgres_server.create_database(template=migrated_postgres)
-    yield postgres_server.url(name)
-    postgres_server.forget_database(name)
+    yield from _copied(postgres_server, migrated_postgres)
 
 
 @pytest.fixture
@@ -80,8 +110,26 @@ def migrated_sqlite_url(tmp_path: Path, migrated_sqlite: Path) -> str:
     return _sqlite(tmp_path / "t.db")
 
 
+@pytest.fixture
+def postgres_story_url(postgres_server: PostgresServer, postgres_with_story: str) -> Iterator[str]:
+    yield from _copied(postgres_server, postgres_with_story)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path, sqlite_with_story: Path) -> str:
+    """The address of an SQLite file in which `one_story` has begun."""
+    shutil.copy(sqlite_with_story, tmp_path / "t.db")
+    return _sqlite(tmp_path / "t.db")
+
+
 @pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest) -> str:
+    """The address of a database in which `one_story` has begun; the test runs once on each kind."""
+    return _address(request, "sqlite_url", "postgres_story_url")
+
+
+@pytest.fixture(params=KINDS)
+def migrated_database_url(request: pytest.FixtureRequest) -> str:
     """The address of a database that is up to date and holds nothing; the test runs once on each kind."""
     return _address(request, "migrated_sqlite_url", "migrated_postgres_url")
 
@@ -89,12 +137,18 @@ def database_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=KINDS)
 def empty_database_url(request: pytest.FixtureRequest) -> str:
     """The address of a database without any table; the test runs once on each kind."""
-    return _address(request, "sqlite_url", "postgres_url")
+    return _address(request, "new_sqlite_url", "postgres_url")
 
 
 def new_database_url(kind: str, folder: Path, server: PostgresServer) -> str:
     """The address of a database of this kind without any table; an SQLite file is made in the folder."""
     return server.url(server.create_database()) if kind == "postgresql" else _sqlite(folder / f"{uuid4().hex}.db")
+
+
+def _copied(server: PostgresServer, template: str) -> Iterator[str]:
+    name = server.create_database(template=template)
+    yield server.url(name)
+    server.forget_database(name)
 
 
 def _address(request: pytest.FixtureRequest, on_sqlite: str, on_postgresql: str) -> str:
