@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from markupsafe import Markup
-from sqlalchemy import Select, select
+from sqlalchemy import Select, exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -18,6 +18,7 @@ from tavernkit.playground.base.database.models import (
     Message,
     MessageSwipe,
     Persona,
+    PipelineRun,
     Run,
     SpaceMembership,
 )
@@ -94,7 +95,8 @@ class MessagePermissions(Value, frozen=True, kw_only=True):
 
 
 class MessageRow(NamedTuple):
-    """A message, who said it, which of its versions is seen, and what the run that wrote it took."""
+    """A message, who said it, which of its versions is seen, what the run that wrote it took, and whether pipelines
+    have ever run in its conversation."""
 
     message: Message
     author_name: str
@@ -108,10 +110,11 @@ class MessageRow(NamedTuple):
     prompt_tokens: int | None
     completion_tokens: int | None
     debug: Mapping[str, Any] | None
+    has_pipelines: bool
 
 
 def _shown() -> Select[
-    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any
+    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool
 ]:
     return (
         select(
@@ -127,6 +130,7 @@ def _shown() -> Select[
             Run.prompt_tokens,
             Run.completion_tokens,
             Run.debug,
+            exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
         )
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
         .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
@@ -199,7 +203,7 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
         return ()
     conversation_id, ids = rows[0].message.conversation_id, [row.message.id for row in rows]
     left = await chat_artifacts(session, conversation_id, ids)
-    failures = await failures_by_message(session, conversation_id, ids)
+    failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
     views = (
         _view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -34,6 +35,11 @@ from tavernkit.playground.base.database.models import (
     Space,
 )
 from tavernkit.playground.story.artifacts.store import VERSION_COLUMNS, read_at_one_moment, records_of
+
+# By place: rows may be very many, and asking them by name takes as long as reading them.
+_PLACES = {column.key: place for place, column in enumerate(VERSION_COLUMNS)}
+_MESSAGE, _STEP = _PLACES["message_id"], _PLACES["step"]
+_written_by_step = itemgetter(*(_PLACES[name] for name in ("tag", "message_id", "swipe_id", "pipeline", "step")))
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -91,13 +97,16 @@ def _view(
 
 def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterable[Row[Any]]:
     """The rows, oldest first, without what its step has written again for the same swipe."""
-    last: dict[object, Row[Any]] = {}
-    for row in rows:
-        is_a_turns = row.message_id is not None and row.step is not None
-        own = (row.message_id, row.swipe_id, row.pipeline, row.step) if is_a_turns else row.version
-        last.pop((row.tag, own), None)
-        last[row.tag, own] = row
-    return last.values()
+    found = list(rows)
+    last: dict[object, int] = {}
+    replaced: set[int] = set()
+    for place, row in enumerate(found):
+        if row[_MESSAGE] is not None and row[_STEP] is not None:
+            written = _written_by_step(row)
+            if written in last:
+                replaced.add(last[written])
+            last[written] = place
+    return [row for place, row in enumerate(found) if place not in replaced] if replaced else found
 
 
 def reader_before(database: Database, before_seq: int) -> SessionReader:
