@@ -90,7 +90,7 @@ def test_replies_go_on_after_the_messages_were_locked(
         locked.begin()
         people = [crowd.submit(locked.open_chat, story) for _ in range(WAITING)]
         # All the connections of requests are in use.
-        wait_until(lambda: other.execute(WAITS, (url.database,)).fetchone() >= (POOL,))
+        wait_until(lambda: (other.execute(WAITS, (url.database,)).fetchone() or (0,)) >= (POOL,))
         full = locked.seconds
         is_over = False
         while not is_over:

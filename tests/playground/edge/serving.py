@@ -48,7 +48,7 @@ class GuardedServer(ServerProcess):
     """`tavernkit serve` with so many descriptors and no more; only its owner may use it."""
 
     def __init__(self, folder: Path, *, database_url: str, descriptors: int = 1024, **settings: str) -> None:
-        super().__init__(folder, model_url="", database_url=database_url, worker="none", **settings)
+        super().__init__(folder, model_url="", database_url=database_url, role="serve", worker="none", **settings)
         self._descriptors = descriptors
 
     @property
@@ -67,6 +67,10 @@ class GuardedServer(ServerProcess):
     def api_client(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx2.Client(base_url=self.url, headers=headers, trust_env=False, timeout=HANG_SECONDS)
+
+    def forget_peak(self) -> None:
+        """Count the most memory from now on: the start takes more, and passwords do."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def memory(self, kind: str = "VmRSS") -> int:
         """What the process holds in memory now, or with `VmHWM` the most that it has held, in bytes."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from tavernkit.playground.edge.app import ROUTES
+from tavernkit.playground.edge.routes import ROUTES
 from tavernkit.playground.edge.web.bodies import GuardedRoute
 from tests.playground.edge.serving import (
     FORM,
@@ -52,6 +52,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_large_bodies_of_strangers_take_neither_memory_nor_time(server: GuardedServer, chunked: bool) -> None:
     with Bystander(server) as undisturbed:
         wait_until(lambda: undisturbed.asked >= (100 if FULL else 1))
+    server.forget_peak()
     before = server.memory()
     with Bystander(server) as bystander:
         for target, kind, piece, status in LARGE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import uuid4
 
 import httpx2
@@ -26,7 +27,7 @@ def test_a_message_during_a_stop_is_there_if_it_was_accepted(tabs: tuple[Tab, Ta
         with model.holding():
             tabs[0].send(story, QUESTION).raise_for_status()
             run_id = tabs[0].until_writing(story)["id"]
-            stopped, sent = at_once(lambda run_id=run_id: tabs[0].ask("POST", f"/runs/{run_id}/stop"), send)
+            stopped, sent = at_once(partial(tabs[0].ask, "POST", f"/runs/{run_id}/stop"), send)
             tabs[0].until_first_canceled(story)
         assert (stopped.status_code, sent.status_code in (201, 423)) == (200, True)
         tabs[0].until_quiet(story.conversation)
@@ -118,7 +119,7 @@ def test_a_member_who_is_removed_while_speaking_makes_room_for_the_next(
         with model.holding():
             tabs[0].send(story, QUESTION).raise_for_status()
             speaker = tabs[0].until_writing(story)["speaker_id"]
-            removed, skipped = at_once(lambda speaker=speaker: tabs[0].ask("DELETE", f"/members/{speaker}"), skip)
+            removed, skipped = at_once(partial(tabs[0].ask, "DELETE", f"/members/{speaker}"), skip)
             tabs[0].until_first_canceled(story)
         assert removed.status_code == 200
         assert skipped.status_code in (200, 409)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.edge import server
 from tavernkit.playground.story.replies import worker
 from tests.playground.support.forking import Program, tavernkit
@@ -43,7 +44,7 @@ def run_with_clock(offset: Path, arguments: Sequence[str]) -> None:
         return datetime.now(UTC) + timedelta(seconds=float(offset.read_text()))
 
     with (
-        patch.object(server, "open_runtime", partial(server.open_runtime, clock=clock)),
+        patch.object(server, "open_runtime", partial(open_runtime, clock=clock)),
         # So that nobody waits long for a reply that has been written down in part.
         patch.object(worker, "CHECKPOINT_SECONDS", 0.05),
     ):
