@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import Database
 
-__all__ = ["CrashPoint", "Points", "watched_writes"]
+__all__ = ["AFTER_COMMIT", "CrashPoint", "Points", "watched_writes"]
 
 BEFORE_COMMIT = "before_commit"
 AFTER_COMMIT = "after_commit"

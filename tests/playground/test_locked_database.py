@@ -92,18 +92,16 @@ def test_replies_go_on_after_the_messages_were_locked(
         # All the connections of requests are in use.
         wait_until(lambda: (other.execute(WAITS, (url.database,)).fetchone() or (0,)) >= (POOL,))
         full = locked.seconds
-        is_over = False
-        while not is_over:
-            status, answer = locked.health()
+
+        def is_long_locked(status: int, answer: dict[str, Any]) -> bool:
             assert (status, answer["status"], answer["database"]) == (503, "unhealthy", "unreachable")
-            is_over = locked.seconds >= LOCKED_SECONDS
-        # Nobody who waits keeps the worker from its work: every loop has succeeded since they all waited.
-        locked.until(
-            lambda _, answer: all(
+            # Nobody who waits keeps the worker from its work: every loop has succeeded since they all waited.
+            return locked.seconds >= LOCKED_SECONDS and all(
                 loop["alive"] and (name == "sweep" or loop["seconds_since_success"] < locked.seconds - full)
                 for name, loop in answer["worker"].items()
             )
-        )
+
+        locked.until(is_long_locked)
         other.rollback()
         _goes_on(locked, visitor, story, people)
 

@@ -43,7 +43,7 @@ FAULTS = {
         "fault:first:1:slow:3600",
         "timeout",
         "said nothing for 0.2 seconds. It may be overloaded",
-        timeouts=TimeoutsIn(first_byte=0.2),
+        timeouts=TimeoutsIn(connect=1, first_byte=0.2),
     ),
     "silence": Fault(
         "fault:first:1:silence",
