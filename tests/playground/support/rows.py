@@ -16,7 +16,7 @@ from sqlalchemy.engine import Engine
 from tavernkit.playground.base.database.models import Job, Run
 from tests.support.hanging import HANG_SECONDS, wait_until
 
-__all__ = ["ACTIVE", "Rows", "age_leases", "open_rows"]
+__all__ = ["ACTIVE", "Rows", "open_rows"]
 
 ACTIVE = {"queued", "running"}
 """What a run or a job is as long as it is not over."""
@@ -99,9 +99,3 @@ def open_rows(database_url: str) -> Iterator[Rows]:
         yield Rows(engine)
     finally:
         engine.dispose()
-
-
-def age_leases(database_url: str) -> None:
-    """Let every lease in a database have run out, after whoever held one was killed."""
-    with open_rows(database_url) as rows:
-        rows.age_leases()
