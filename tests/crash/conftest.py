@@ -2,10 +2,27 @@
 
 import pytest
 
-from tests.crash.stages import either_stage, mortal_postgres, own_stage, together, two_apart
+from tests.crash.stages import (
+    either_stage,
+    held_model,
+    mortal_postgres,
+    mortal_template,
+    own_stage,
+    together,
+    two_apart,
+)
 from tests.crash.tally import count_kills, in_one_line, tallies_of
 
-__all__ = ["count_kills", "either_stage", "mortal_postgres", "own_stage", "together", "two_apart"]
+__all__ = [
+    "count_kills",
+    "either_stage",
+    "held_model",
+    "mortal_postgres",
+    "mortal_template",
+    "own_stage",
+    "together",
+    "two_apart",
+]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

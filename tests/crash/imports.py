@@ -41,18 +41,7 @@ class Importer(Player):
 
     def wait_for(self, job: str) -> None:
         """Wait until a job is done."""
-        status = ""
-
-        def look() -> None:
-            nonlocal status
-            status = self._ask("GET", f"/jobs/{job}")["status"]
-
-        self._until(
-            lambda: self._manage(look) and status not in ("queued", "running"),
-            f"job {job} does not end",
-            lambda: status,
-        )
-        assert status == "succeeded", f"job {job} has {status}"
+        assert self.rows.wait_until_job_ended(job) == "succeeded"
 
     def characters(self) -> Counter[str]:
         """How often there is a character of each name; every further version of a card counts as well."""

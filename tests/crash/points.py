@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import Database
 
-__all__ = ["CrashPoint", "Points", "watched_writes"]
+__all__ = ["AFTER_COMMIT", "CrashPoint", "Points", "watched_writes"]
 
 BEFORE_COMMIT = "before_commit"
 AFTER_COMMIT = "after_commit"
@@ -30,11 +30,10 @@ AFTER_PUBLISHING = "after_publishing"
 
 
 class CrashPoint(NamedTuple):
-    """A moment of a write, such as `finish_run:before_commit`, and which time; some writes are repeated by a timer."""
+    """A moment of a write, such as `finish_run:before_commit`, and which time."""
 
     moment: str
     time: int = 1
-    is_repeated: bool = False
 
     def __str__(self) -> str:
         return f"{self.moment}#{self.time}"
@@ -65,19 +64,15 @@ class Points:
         written.rename(self._armed)
 
     def passed(self) -> list[CrashPoint]:
-        """What has been passed since it was cleared, in the order of the first time.
+        """What has been passed since it was cleared, each moment once, in the order of the first time."""
+        return [CrashPoint(moment) for moment in self._moments()]
 
-        What a timer repeats, it does more or less often; such writes announce nothing, and their first time stands for
-        all of them.
-        """
-        lines = self._passed.read_text().splitlines() if self._passed.exists() else []
-        announced = {_write_of(line) for line in lines if line.endswith(AFTER_PUBLISHING)}
-        points: list[CrashPoint] = []
-        for moment, count in Counter(lines).items():
-            is_repeated = _write_of(moment) not in announced
-            times = 1 if is_repeated else count
-            points += [CrashPoint(moment, time, is_repeated) for time in range(1, times + 1)]
-        return points
+    def passed_each_time(self) -> list[CrashPoint]:
+        """The same, with every time that a moment was passed."""
+        return [CrashPoint(moment, time) for moment, count in self._moments().items() for time in range(1, count + 1)]
+
+    def _moments(self) -> Counter[str]:
+        return Counter(self._passed.read_text().splitlines() if self._passed.exists() else [])
 
     def reach(self, moment: str) -> None:
         """Called inside the process: note the moment, and die if it is the one."""
@@ -120,10 +115,6 @@ def watched_writes(points: Points) -> Iterator[None]:
 
     with patch.object(Database, "write", write):
         yield
-
-
-def _write_of(moment: str) -> str:
-    return moment.partition(":")[0]
 
 
 def _opener(frame: FrameType | None) -> str:

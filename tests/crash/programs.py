@@ -14,7 +14,7 @@ from tests.playground.support.forking import tavernkit
 __all__ = ["run_with_points"]
 
 # Replies are short here, and yet have to be written down on the way; stories are too, and yet have to have snapshots.
-CHECKPOINT_SECONDS = 0.15
+CHECKPOINT_SECONDS = 0.05
 SNAPSHOT_EVERY = 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,14 +10,27 @@ from typing import NamedTuple
 
 import pytest
 
+from tavernkit.playground.base.database.migrate import upgrade
 from tests.crash.points import CrashPoint
-from tests.crash.processes import Mortal, Role
+from tests.crash.processes import Mortal
 from tests.crash.turns import Player
-from tests.playground.support.databases import KINDS, new_database_url
+from tests.playground.support.databases import KINDS, shared_story_url
 from tests.playground.support.postgres import PostgresServer, running_postgres
-from tests.playground.support.server import ScriptedModel
+from tests.playground.support.provider_server import ProviderServer, provider_server
+from tests.playground.support.rows import Rows, open_rows
+from tests.playground.support.server import Role
 
-__all__ = ["Place", "Stage", "either_stage", "mortal_postgres", "own_stage", "together", "two_apart"]
+__all__ = [
+    "Place",
+    "Stage",
+    "either_stage",
+    "held_model",
+    "mortal_postgres",
+    "mortal_template",
+    "own_stage",
+    "together",
+    "two_apart",
+]
 
 
 class Place(NamedTuple):
@@ -29,6 +43,10 @@ class Place(NamedTuple):
     def moment(self) -> tuple[Role, str]:
         return self.role, self.point.moment
 
+    @property
+    def write(self) -> str:
+        return self.point.moment.partition(":")[0]
+
     def __str__(self) -> str:
         return f"{self.role} {self.point}"
 
@@ -38,6 +56,8 @@ class Stage(NamedTuple):
 
     processes: Mapping[Role, Mortal]
     player: Player
+    model: ProviderServer
+    rows: Rows
     database_url: str
 
     @property
@@ -48,10 +68,30 @@ class Stage(NamedTuple):
         """The points that have been passed since the stage was cleared."""
         return [Place(role, point) for role, process in self.processes.items() for point in process.points.passed()]
 
+    def passed_each_time(self) -> list[Place]:
+        """The same, with every time that a point was passed."""
+        return [
+            Place(role, point)
+            for role, process in self.processes.items()
+            for point in process.points.passed_each_time()
+        ]
+
     def clear(self) -> None:
         """Forget what has been passed, and let nobody die."""
         for process in self.processes.values():
             process.points.clear()
+
+    def raise_dead(self) -> None:
+        """Start again whoever has died; the leases of a worker have run out by then."""
+        for role, process in self.processes.items():
+            if process.is_dead():
+                self.expire_leases_of(role)
+                process.rise_again()
+
+    def expire_leases_of(self, role: Role) -> None:
+        """Let the leases of a process that has died run out. On SQLite, it takes them back at its start by itself."""
+        if role == "worker":
+            self.rows.age_leases()
 
     def log_lengths(self) -> dict[Role, int]:
         """How much each process has written so far."""
@@ -70,21 +110,31 @@ def mortal_postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="package")
-def together(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[Stage]:
+def mortal_template(mortal_postgres: PostgresServer) -> str:
+    """The name of a database in it that is up to date, for copies."""
+    name = mortal_postgres.create_database()
+    asyncio.run(upgrade(mortal_postgres.url(name)))
+    return name
+
+
+@pytest.fixture(scope="package")
+def held_model() -> Iterator[ProviderServer]:
+    """The model of all stages, whose replies can be held."""
+    with provider_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A server with its worker inside, on SQLite."""
-    folder = tmp_path_factory.mktemp("together")
-    with _stage(["serve"], folder, scripted_model, f"sqlite+aiosqlite:///{folder / 'story.db'}") as stage:
+    with _stage(request, "sqlite", tmp_path_factory.mktemp("together")) as stage:
         yield stage
 
 
 @pytest.fixture(scope="package")
-def two_apart(
-    tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel, mortal_postgres: PostgresServer
-) -> Iterator[Stage]:
+def two_apart(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A server and a worker that know each other through PostgreSQL only."""
-    folder = tmp_path_factory.mktemp("apart")
-    database_url = mortal_postgres.url(mortal_postgres.create_database())
-    with _stage(["serve", "worker"], folder, scripted_model, database_url) as stage:
+    with _stage(request, "postgresql", tmp_path_factory.mktemp("apart")) as stage:
         yield stage
 
 
@@ -97,18 +147,17 @@ def either_stage(request: pytest.FixtureRequest) -> Stage:
 
 
 @pytest.fixture(params=KINDS)
-def own_stage(
-    request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel, mortal_postgres: PostgresServer
-) -> Iterator[Stage]:
+def own_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     """A server, and on PostgreSQL a worker apart, on a database of the test's own: no other test looks at it."""
-    database_url = new_database_url(request.param, tmp_path, mortal_postgres)
-    roles: list[Role] = ["serve"] if request.param == "sqlite" else ["serve", "worker"]
-    with _stage(roles, tmp_path, scripted_model, database_url) as stage:
+    with _stage(request, request.param, tmp_path) as stage:
         yield stage
 
 
 @contextmanager
-def _stage(roles: list[Role], folder: Path, model: ScriptedModel, database_url: str) -> Iterator[Stage]:
+def _stage(request: pytest.FixtureRequest, kind: str, folder: Path) -> Iterator[Stage]:
+    model: ProviderServer = request.getfixturevalue("held_model")
+    roles: list[Role] = ["serve"] if kind == "sqlite" else ["serve", "worker"]
+    database_url = _database_url(request, kind, folder)
     with ExitStack() as opened:
         processes: dict[Role, Mortal] = {}
         for role in roles:
@@ -118,10 +167,17 @@ def _stage(roles: list[Role], folder: Path, model: ScriptedModel, database_url: 
                 model_url=model.base_url,
                 database_url=database_url,
                 worker="none" if "worker" in roles else "embedded",
-                # Whoever is alone on SQLite takes back at its start what it left running, however long its lease is.
-                lease_seconds="1.5" if "worker" in roles else "20",
-                heartbeat_seconds="0.15",
+                heartbeat_seconds="0.1",
             )
             opened.callback(process.stop)
             process.start()
-        yield Stage(processes, opened.enter_context(Player(processes["serve"].url)), database_url)
+        rows = opened.enter_context(open_rows(database_url))
+        player = opened.enter_context(Player(processes["serve"].url, rows))
+        yield Stage(processes, player, model, rows, database_url)
+
+
+def _database_url(request: pytest.FixtureRequest, kind: str, folder: Path) -> str:
+    if kind == "sqlite":
+        return shared_story_url(request, kind, folder)
+    postgres: PostgresServer = request.getfixturevalue("mortal_postgres")
+    return postgres.url(postgres.create_database(template=request.getfixturevalue("mortal_template")))

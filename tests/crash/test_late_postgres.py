@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.playground.starting.processes import Clocked, Role
+from tests.playground.starting.processes import Clocked
 from tests.playground.support.postgres import PostgresServer
-from tests.support.hanging import HANG_SECONDS
+from tests.playground.support.server import Role
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 WAITING = "cannot be reached yet; waiting for it"
 
@@ -29,7 +29,7 @@ def test_a_process_waits_for_a_database_that_starts_later(
     process = Clocked(role, role, tmp_path, database_url=late_postgres.url())
     with ThreadPoolExecutor(1) as thread:
         starting = thread.submit(process.start)
-        _until_waiting(process)
+        wait_until(lambda: process.has_said(WAITING))
         late_postgres.start()
         starting.result()
     process.terminate()
@@ -41,7 +41,7 @@ def test_a_signal_ends_the_waiting(late_postgres: PostgresServer, tmp_path: Path
     process = Clocked("serve", "server", tmp_path, database_url=late_postgres.url())
     child = process.spawn()
     try:
-        _until_waiting(process)
+        wait_until(lambda: process.has_said(WAITING))
         child.send_signal(15)
         assert child.wait(HANG_SECONDS) == 0
     finally:
@@ -57,10 +57,3 @@ def test_a_database_that_there_is_not_is_refused_at_once(mortal_postgres: Postgr
     assert said.startswith("tavernkit: The database cannot be used:")
     assert 'database "no_such_database" does not exist. See TAVERNKIT_DATABASE_URL.' in said
     assert said.count("\n") == 1
-
-
-def _until_waiting(process: Clocked) -> None:
-    end = time.monotonic() + HANG_SECONDS
-    while not process.has_said(WAITING):
-        assert time.monotonic() < end, process.log_tail()
-        time.sleep(0.02)

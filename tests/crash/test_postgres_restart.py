@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from tests.crash.checking import find_problems
 from tests.crash.stages import Stage
-from tests.crash.turns import ONE, Player, Story
+from tests.crash.turns import ONE, Story
 from tests.playground.support.postgres import PostgresServer
-
-WORDS = 80
-"""So long is a reply that is still being written when the database comes back."""
+from tests.support.hanging import wait_until
 
 
-def test_restarted_while_a_reply_is_written(mortal_postgres: PostgresServer, two_apart: Stage) -> None:
-    story = _begin_reply(two_apart.player)
-    mortal_postgres.stop()
-    mortal_postgres.start()
+def test_a_reply_goes_on_after_postgresql_was_restarted(mortal_postgres: PostgresServer, two_apart: Stage) -> None:
+    with two_apart.model.holding():
+        story = _begin_reply(two_apart)
+        mortal_postgres.stop()
+        mortal_postgres.start()
     assert _problems_afterwards(two_apart, story) == []
 
 
-def test_away_for_longer_than_a_lease(mortal_postgres: PostgresServer, two_apart: Stage) -> None:
-    story = _begin_reply(two_apart.player)
-    mortal_postgres.stop()
-    assert not two_apart.player.say(story)
-    time.sleep(2)
-    mortal_postgres.start()
+def test_a_reply_goes_on_after_postgresql_was_away_for_longer_than_a_lease(
+    mortal_postgres: PostgresServer, two_apart: Stage
+) -> None:
+    with two_apart.model.holding():
+        story = _begin_reply(two_apart)
+        mortal_postgres.stop()
+        assert not two_apart.player.say(story)
+        mortal_postgres.start()
+        two_apart.rows.age_leases()
     assert _problems_afterwards(two_apart, story) == []
 
 
-def _begin_reply(player: Player) -> Story:
-    """A story whose reply is under way, and has been written down in part."""
-    story = player.begin(ONE, words=WORDS)
-    player.say_until_accepted(story)
-    player.hear(story, "word20")
+def _begin_reply(stage: Stage) -> Story:
+    """A story whose reply is held, and has been written down in part."""
+    story = stage.player.begin(ONE)
+    stage.player.say_until_accepted(story)
+    wait_until(lambda: stage.rows.texts(story.conversation) == ["word1"])
     return story
 
 
@@ -43,7 +44,8 @@ def _problems_afterwards(stage: Stage, story: Story) -> list[str]:
     player = stage.player
     player.say_until_accepted(story)
     player.play(story)
-    another = player.begin(ONE, words=WORDS)
-    player.say_and_hear(another, "word20")
+    another = player.begin(ONE)
+    with stage.model.holding():
+        player.say_and_hear(another, "word1")
     player.play(another)
     return asyncio.run(find_problems(stage.database_url, [story, another]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 from uuid import UUID, uuid4
@@ -12,12 +11,13 @@ import httpx2
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.values import Json
+from tests.playground.support.rows import ACTIVE, Rows
 from tests.playground.support.visitor import Visitor, streamed_text
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 __all__ = ["ONE", "PAIR", "Player", "Story", "Turn"]
 
-WORDS = 16
-PATIENCE_SECONDS = 30
+WORDS = 4
 
 
 class Turn(NamedTuple):
@@ -44,9 +44,12 @@ class Story(NamedTuple):
 class Player:
     """A person with a page open. Each reply of a character counts the story's variable `replies` up."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, rows: Rows) -> None:
+        self.rows = rows
         self._visitor = Visitor(url)
-        self._client = httpx2.Client(base_url=url + API_PREFIX, headers={"Origin": url}, timeout=10, trust_env=False)
+        self._client = httpx2.Client(
+            base_url=url + API_PREFIX, headers={"Origin": url}, timeout=HANG_SECONDS, trust_env=False
+        )
         self._characters: dict[str, str] = {}
         self._profile: str | None = None
 
@@ -57,8 +60,9 @@ class Player:
         self._visitor.__exit__()
         self._client.close()
 
-    def begin(self, turn: Turn, *, words: int = WORDS) -> Story:
-        """Open a story in which everybody answers in the order of the list; the replies are so many words long."""
+    def begin(self, turn: Turn, *, words: int = WORDS, is_endless: bool = False) -> Story:
+        """Open a story in which everybody answers in the order of the list; the replies are so many words long, or come
+        to a halt there."""
         ids = [self._character(name) for name in turn.speakers]
         opened = self._ask("POST", "/spaces", json={"character_ids": ids})
         path = f"/spaces/{opened['space']['id']}/settings"
@@ -67,13 +71,9 @@ class Player:
             "settings": {"space": {"reply_order": "list"}},
         }
         self._ask("PATCH", path, json=patch)
-        return Story(
-            turn,
-            UUID(opened["conversation"]["id"]),
-            uuid4(),
-            f"[[slow: {words}]] And then?",
-            " ".join(f"word{number}" for number in range(1, words + 1)),
-        )
+        reply = " ".join(f"word{number}" for number in range(1, words + 1))
+        said = f"[[say: {reply}]] {'[[hang]] ' if is_endless else ''}And then?"
+        return Story(turn, UUID(opened["conversation"]["id"]), uuid4(), said, reply)
 
     def follow(self, story: Story, content: Json) -> None:
         """Have the story follow a profile, of which there is one."""
@@ -94,19 +94,11 @@ class Player:
 
     def say_until_accepted(self, story: Story) -> None:
         """Send the message again and again, as a page does that does not hear whether it has arrived."""
-        self._until(lambda: self.say(story), "the message is not accepted")
+        wait_until(lambda: self.say(story))
 
     def play(self, story: Story, *, unless: Callable[[], bool] = lambda: False) -> None:
         """Wait until all replies are there, or something else has happened; ask again for one that was interrupted."""
-        self._until(
-            lambda: unless() or self.look(story),
-            "the story does not go on",
-            lambda: self._visitor.read(story.conversation),
-        )
-
-    def hear(self, story: Story, word: str) -> None:
-        """Look at the page until a word of the reply is there."""
-        self._until(lambda: word in self._visitor.read(story.conversation).run, f"{word} is not written")
+        wait_until(lambda: unless() or self.look(story))
 
     def say_and_hear(self, story: Story, word: str) -> None:
         """Send the message, and follow the events until a word of the reply has been streamed."""
@@ -115,18 +107,11 @@ class Player:
             assert any(word in heard for heard in streamed_text(events))
 
     def look(self, story: Story) -> bool:
-        """Look at the page, and press Retry where it is offered; whether all replies are there."""
-        is_answered = False
-
-        def look() -> None:
-            nonlocal is_answered
-            run = self._visitor.read(story.conversation).run
-            if "Retry" in run:
-                self._visitor.press(f"/conversations/{story.conversation}/retry")
-            elif not run:
-                is_answered = self.count_messages(story)[1] >= len(story.turn.speakers)
-
-        return self._manage(look) and is_answered
+        """Press Retry where a reply was interrupted; whether all replies are there."""
+        statuses = self.rows.statuses(story.conversation)
+        if statuses[-1:] == ["failed"]:
+            self._manage(lambda: self._visitor.press(f"/conversations/{story.conversation}/retry"))
+        return ACTIVE.isdisjoint(statuses) and statuses.count("succeeded") >= len(story.turn.speakers)
 
     def count_messages(self, story: Story) -> tuple[int, int]:
         """How often the message is there, and how many replies have followed it."""
@@ -156,9 +141,3 @@ class Player:
                 raise
             return False
         return True
-
-    def _until(self, done: Callable[[], bool], trouble: str, shown: Callable[[], object] = lambda: "") -> None:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not done():
-            assert time.monotonic() < end, f"{trouble}: {shown()}"
-            time.sleep(0.1)

@@ -11,7 +11,7 @@ from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.supervision import LATE_SECONDS, Loop
 from tests.playground.accounts.house import open_house
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -64,10 +64,9 @@ async def test_a_loop_that_has_failed_for_long_is_unwell_until_it_succeeds() -> 
     assert loop.state().is_alive
     assert not loop.state().is_well
     failing = False
+    await eventually(lambda: loop.state().is_well)
+    stopping.set()
     async with asyncio.timeout(HANG_SECONDS):
-        while not loop.state().is_well:
-            await asyncio.sleep(0.001)
-        stopping.set()
         await task
 
 
@@ -76,9 +75,8 @@ async def test_health_names_the_loop_that_ended_and_the_worker_can_still_be_stop
 ) -> None:
     async with open_house(database_url, tmp_path) as house, house.play.working():
         browser = house.stranger()
-        async with asyncio.timeout(HANG_SECONDS):
-            while not (reaping := [task for task in asyncio.all_tasks() if task.get_name() == "reap_runs"]):
-                await asyncio.sleep(0.01)
+        await eventually(lambda: bool(tasks_named("reap_runs")))
+        reaping = tasks_named("reap_runs")
         well = await browser.get("/health")
         assert (well.status_code, well.json()["status"]) == (200, "ok"), well.text
         reaping[0].cancel()
@@ -87,6 +85,10 @@ async def test_health_names_the_loop_that_ended_and_the_worker_can_still_be_stop
         assert (unwell.status_code, unwell.json()["status"]) == (503, "unhealthy")
         alive = {name: loop["alive"] for name, loop in unwell.json()["worker"].items()}
         assert alive == {"extend_run_leases": True, "claim_runs": True, "stop_runs": True, "reap_runs": False}
+
+
+def tasks_named(name: str) -> list[asyncio.Task[object]]:
+    return [task for task in asyncio.all_tasks() if task.get_name() == name]
 
 
 async def test_health_counts_what_is_due_and_waits_for_no_other(database_url: str, tmp_path: Path) -> None:

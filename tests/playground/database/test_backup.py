@@ -27,6 +27,7 @@ from tests.playground.database.contents import contents
 from tests.playground.database.first_schema import fill_first_schema, migrate_to
 from tests.playground.messages.story import Story
 from tests.playground.playing import Play, playing
+from tests.playground.support.databases import new_database_url
 from tests.playground.support.postgres import PostgresServer
 
 pytestmark = pytest.mark.anyio
@@ -35,12 +36,13 @@ NOW = datetime(2026, 10, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def another_url(request: pytest.FixtureRequest, empty_database_url: str, tmp_path: Path) -> str:
-    """An empty database of the other kind."""
-    if empty_database_url.startswith("postgresql"):
-        return f"sqlite+aiosqlite:///{tmp_path}/another.db"
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    return server.url(server.create_database())
+def another_url(database_url: str, tmp_path: Path, postgres_server: PostgresServer) -> str:
+    """A database of the other kind without any table."""
+    return of_other_kind(database_url, tmp_path, postgres_server)
+
+
+def of_other_kind(url: str, folder: Path, server: PostgresServer) -> str:
+    return new_database_url("sqlite" if url.startswith("postgresql") else "postgresql", folder, server)
 
 
 async def fill(url: str, folder: Path) -> None:
@@ -57,16 +59,16 @@ async def fill(url: str, folder: Path) -> None:
 
 
 async def test_a_backup_restores_to_the_same_rows_in_either_kind(
-    empty_database_url: str, another_url: str, tmp_path: Path
+    database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    await fill(empty_database_url, tmp_path)
+    await fill(database_url, tmp_path)
     file = tmp_path / "backups" / "one.zip"
-    manifest = await back_up(empty_database_url, file, NOW)
+    manifest = await back_up(database_url, file, NOW)
     assert file.stat().st_mode & 0o077 == 0
     assert [path.name for path in file.parent.iterdir()] == ["one.zip"]
     with file.open("rb") as source:
         assert await restore(another_url, source) == manifest
-    before = await contents(empty_database_url)
+    before = await contents(database_url)
     assert sum(map(len, before.values())) == manifest.rows > 10
     assert await contents(another_url) == before
     assert (await check(another_url)).is_current
@@ -86,14 +88,13 @@ async def add(play: Play, row: Base) -> None:
 
 
 async def test_a_backup_while_messages_are_written_is_consistent(
-    empty_database_url: str, another_url: str, tmp_path: Path
+    database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
-        stop = asyncio.Event()
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        stop, written = asyncio.Event(), asyncio.Event()
 
-        async def write() -> int:
+        async def write() -> None:
             """One message after another, each a transaction over several tables."""
-            count = 0
             while not stop.is_set():
                 async with play.runtime.database.write() as session:
                     conversation = await session.get_one(Conversation, play.conversation_id, with_for_update=True)
@@ -114,17 +115,17 @@ async def test_a_backup_while_messages_are_written_is_consistent(
                             created_at=NOW,
                         )
                     )
-                count += 1
-            return count
+                written.set()
 
         writers = [asyncio.create_task(write()) for _ in range(2)]
         files = []
         for number in range(3):
-            await asyncio.sleep(0.1)
+            written.clear()
+            await written.wait()
             files.append(tmp_path / f"{number}.zip")
-            await back_up(empty_database_url, files[-1], NOW)
+            await back_up(database_url, files[-1], NOW)
         stop.set()
-        assert sum(await asyncio.gather(*writers)) > 0
+        await asyncio.gather(*writers)
     sizes = []
     for file in files:
         with file.open("rb") as source:
@@ -136,7 +137,7 @@ async def test_a_backup_while_messages_are_written_is_consistent(
         assert row.last_seq == row.messages_count == messages
         assert texts >= messages
         sizes.append(messages)
-    assert sizes == sorted(sizes)
+    assert sizes == sorted(set(sizes))
 
 
 @asynccontextmanager
@@ -149,28 +150,26 @@ async def reading(url: str) -> AsyncIterator[Any]:
         await engine.dispose()
 
 
-async def test_a_database_with_something_in_it_is_replaced_only_by_force(
-    empty_database_url: str, tmp_path: Path
-) -> None:
-    await fill(empty_database_url, tmp_path)
+async def test_a_database_with_something_in_it_is_replaced_only_by_force(database_url: str, tmp_path: Path) -> None:
+    await fill(database_url, tmp_path)
     file = tmp_path / "one.zip"
-    await back_up(empty_database_url, file, NOW)
-    before = await contents(empty_database_url)
-    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
+    await back_up(database_url, file, NOW)
+    before = await contents(database_url)
+    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
         session.add(TextContent(id=uuid4(), content="Later."))
     with file.open("rb") as source, pytest.raises(BackupError, match="--force"):
-        await restore(empty_database_url, source)
-    assert await contents(empty_database_url) != before
+        await restore(database_url, source)
+    assert await contents(database_url) != before
     with file.open("rb") as source:
-        await restore(empty_database_url, source, force=True)
-    assert await contents(empty_database_url) == before
+        await restore(database_url, source, force=True)
+    assert await contents(database_url) == before
 
 
 async def test_an_upgraded_but_empty_database_counts_as_empty(
-    empty_database_url: str, another_url: str, tmp_path: Path
+    database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    await fill(empty_database_url, tmp_path)
-    await back_up(empty_database_url, tmp_path / "one.zip", NOW)
+    await fill(database_url, tmp_path)
+    await back_up(database_url, tmp_path / "one.zip", NOW)
     await upgrade(another_url)
     with (tmp_path / "one.zip").open("rb") as source:
         await restore(another_url, source)
@@ -188,11 +187,11 @@ def changed(file: Path, **members: bytes | None) -> io.BytesIO:
     return copy
 
 
-async def test_a_damaged_backup_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:
-    await fill(empty_database_url, tmp_path)
+async def test_a_damaged_backup_changes_nothing(database_url: str, tmp_path: Path) -> None:
+    await fill(database_url, tmp_path)
     file = tmp_path / "one.zip"
-    await back_up(empty_database_url, file, NOW)
-    before = await contents(empty_database_url)
+    await back_up(database_url, file, NOW)
+    before = await contents(database_url)
     with zipfile.ZipFile(file) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         users = archive.read("tables/users.jsonl")
@@ -202,23 +201,26 @@ async def test_a_damaged_backup_changes_nothing(empty_database_url: str, tmp_pat
     nonsense = changed(file, users=b"{nonsense\n")
     fewer = {**manifest, "tables": {name: part for name, part in manifest["tables"].items() if name != "users"}}
     other = changed(file, manifest=json.dumps(fewer).encode())
-    for source in (short, swapped, missing, nonsense, other):
+    # All of them are found on the way into the tables, which is taken back in the same way; on each kind in its own.
+    damaged = (short, swapped, missing, nonsense, other) if database_url.startswith("sqlite") else (nonsense,)
+    for source in damaged:
         with pytest.raises(BackupError):
-            await restore(empty_database_url, source, force=True)
-        assert await contents(empty_database_url) == before
+            await restore(database_url, source, force=True)
+        assert await contents(database_url) == before
     cut = io.BytesIO(file.read_bytes()[:-100])
     for source in (io.BytesIO(b""), io.BytesIO(b"PK nonsense"), cut):
         with pytest.raises(BackupError, match="not a backup"):
-            await restore(empty_database_url, source, force=True)
+            await restore(database_url, source, force=True)
     newer = changed(file, manifest=json.dumps({**manifest, "revision": "9999"}).encode())
     with pytest.raises(UnsupportedVersionError, match="newer version"):
-        await restore(empty_database_url, newer, force=True)
-    assert await contents(empty_database_url) == before
+        await restore(database_url, newer, force=True)
+    assert await contents(database_url) == before
 
 
 async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
-    empty_database_url: str, another_url: str, tmp_path: Path
+    empty_database_url: str, tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
+    another_url = of_other_kind(empty_database_url, tmp_path, postgres_server)
     await migrate_to(empty_database_url, "0001")
     await fill_first_schema(empty_database_url)
     manifest = await back_up(empty_database_url, tmp_path / "old.zip", NOW)
@@ -237,8 +239,8 @@ async def test_nothing_cannot_be_backed_up(empty_database_url: str, tmp_path: Pa
     assert not (tmp_path / "one.zip").exists()
 
 
-async def test_progress_is_told_for_every_row(empty_database_url: str, tmp_path: Path) -> None:
-    await fill(empty_database_url, tmp_path)
+async def test_progress_is_told_for_every_row(sqlite_url: str, tmp_path: Path) -> None:
+    await fill(sqlite_url, tmp_path)
     told: list[int] = []
 
     @contextmanager
@@ -246,5 +248,5 @@ async def test_progress_is_told_for_every_row(empty_database_url: str, tmp_path:
         told.append(total)
         yield lambda: told.append(1)
 
-    manifest = await back_up(empty_database_url, tmp_path / "one.zip", NOW, progress=progress)
+    manifest = await back_up(sqlite_url, tmp_path / "one.zip", NOW, progress=progress)
     assert told[0] == manifest.rows == len(told) - 1

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -25,11 +24,13 @@ from tavernkit.playground.base.database.models import TextContent
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.characters.builders import json_card, png_card
 from tests.playground.database.contents import contents
-from tests.playground.support.databases import new_database_url
+from tests.playground.support.databases import KINDS, new_database_url, shared_story_url
 from tests.playground.support.forking import Forked, Program, tavernkit
 from tests.playground.support.postgres import PostgresServer
+from tests.playground.support.rows import open_rows
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.playground.support.visitor import Visitor
+from tests.support.hanging import wait_until
 
 Databases = Callable[[str], str]
 
@@ -43,19 +44,20 @@ class Played:
         self.database_url = database_url
         # What the database held when it was backed up: the server goes on, and sweeps now and then.
         self.saved: dict[str, list[str]] = {}
-        with Visitor(server.url) as visitor, self.api() as api:
+        with Visitor(server.url) as visitor, self.api() as api, open_rows(database_url) as rows:
             card = ("Ada.png", png_card(name="Ada", first_mes="Grüße 🦊"), "image/png")
             character = api.post("/characters", files={"file": card}).raise_for_status().json()["character"]
             opened = api.post("/spaces", json={"character_ids": [character["id"]]}).raise_for_status().json()
             self.conversation = opened["conversation"]["id"]
             visitor.send(self.conversation, uuid4(), '[[say: Very well.]] \u2028 and \\ "quotes"')
-            _until(lambda: "Very well." in visitor.read(self.conversation).messages, "the reply is not written")
+            rows.wait_until_ended(self.conversation)
+            assert visitor.read(self.conversation).messages[-1] == "Very well."
             chat = ("Evening.jsonl", b'{"name":"Sam","is_user":true,"mes":"Hi."}')
             space = opened["space"]["id"]
             api.post(f"/spaces/{space}/conversations/import", files={"file": chat}).raise_for_status()
             cards = [("files", (f"{name}.json", json_card(name=name))) for name in ("Bea", "Cy")]
             job = api.post("/characters/import", files=cards).raise_for_status().json()["id"]
-            _until(lambda: api.get(f"/jobs/{job}").json()["status"] == "succeeded", "the import does not end")
+            wait_until(lambda: rows.job_status(job) == "succeeded")
 
     def api(self) -> httpx2.Client:
         return httpx2.Client(
@@ -67,15 +69,12 @@ class Played:
         )
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=KINDS)
 def played(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    scripted_model: ScriptedModel,
-    postgres_server: PostgresServer,
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel
 ) -> Iterator[Played]:
     folder = tmp_path_factory.mktemp("played")
-    url = new_database_url(request.param, folder, postgres_server)
+    url = shared_story_url(request, request.param, folder)
     with running(ServerProcess(folder, model_url=scripted_model.base_url, database_url=url)) as server:
         yield Played(server, url)
 
@@ -103,7 +102,7 @@ def test_a_backup_goes_into_the_other_kind_and_back_row_by_row(
     rows = sum(map(len, before.values()))
     assert min(len(before[name]) for name in ("blobs", "messages", "characters", "jobs", "prompt_blocks")) > 0
     there, back = databases("sqlite" if played.kind == "postgresql" else "postgresql"), databases(played.kind)
-    restored = run_fresh(there, "db", "restore", backup)
+    restored = run_forked(there, "db", "restore", backup)
     assert (restored.code, f"Restored {rows:,} rows" in restored.output) == (0, True), restored.output
     assert asyncio.run(contents(there)) == before
     second = tmp_path / "second.zip"
@@ -151,7 +150,7 @@ def test_a_backup_during_a_reply_is_whole(played: Played, databases: Databases, 
     file = tmp_path / "during.zip"
     with Visitor(played.url) as visitor:
         story = visitor.begin_story()
-        visitor.send(story, uuid4(), "[[slow: 2000]] Say everything.")
+        visitor.send(story, uuid4(), "[[hang]] [[say: Well]] Say everything.")
         written = run_forked(played.database_url, "db", "backup", file)
         run = visitor.read(story).run_id
         assert run is not None, "the reply was over before the backup was"
@@ -216,10 +215,3 @@ async def _add_text(database_url: str) -> None:
     async with engine.begin() as connection:
         await connection.execute(insert(TextContent).values(id=uuid4(), content="Mine."))
     await engine.dispose()
-
-
-def _until(done: Callable[[], bool], trouble: str) -> None:
-    end = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < end, trouble
-        time.sleep(0.05)

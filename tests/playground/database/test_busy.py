@@ -84,7 +84,7 @@ async def test_no_free_connection_is_a_busy_database(database_url: str, tmp_path
 
 
 LONG = {
-    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) SELECT count(*) FROM n",
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT count(*) FROM n",
     "postgresql": "SELECT pg_sleep(60)",
 }
 

@@ -20,13 +20,13 @@ from typing import Self
 
 import httpx2
 
-from tests.playground.support.forking import Forked, tavernkit
-from tests.playground.support.server import Child, ServerProcess
+from tests.playground.support.forking import Program, tavernkit
+from tests.playground.support.server import ServerProcess
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 __all__ = [
     "FORM",
     "FULL",
-    "GONE_AFTER_SECONDS",
     "JSON",
     "Bystander",
     "GuardedServer",
@@ -39,7 +39,7 @@ __all__ = [
 
 FULL = "TAVERNKIT_EDGE_FULL" in os.environ
 
-GONE_AFTER_SECONDS = 60.0
+ASKING_EVERY_SECONDS = 0.01
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
@@ -47,16 +47,13 @@ FORM = "application/x-www-form-urlencoded"
 class GuardedServer(ServerProcess):
     """`tavernkit serve` with so many descriptors and no more; only its owner may use it."""
 
-    def __init__(self, folder: Path, *, descriptors: int = 1024, **settings: str) -> None:
-        super().__init__(folder, model_url="", worker="none", **settings)
+    def __init__(self, folder: Path, *, database_url: str, descriptors: int = 1024, **settings: str) -> None:
+        super().__init__(folder, model_url="", database_url=database_url, role="serve", worker="none", **settings)
         self._descriptors = descriptors
-        self._pid = 0
 
-    def spawn(self) -> Child:
-        program = partial(run_with_descriptors, self._descriptors)
-        child = Forked(program, ["serve", "--port", str(self.port)], self.whole_environment(), self.log)
-        self._pid = child.pid
-        return child
+    @property
+    def program(self) -> Program:
+        return partial(run_with_descriptors, self._descriptors)
 
     def start(self) -> None:
         super().start()
@@ -65,15 +62,19 @@ class GuardedServer(ServerProcess):
             self.key = owner.post("/api/v1/api_keys", json={"name": "test"}).json()["key"]
 
     def browser(self) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, headers={"Origin": self.url}, trust_env=False, timeout=60)
+        return httpx2.Client(base_url=self.url, headers={"Origin": self.url}, trust_env=False, timeout=HANG_SECONDS)
 
-    def program(self) -> httpx2.Client:
+    def api_client(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self.key}"}
-        return httpx2.Client(base_url=self.url, headers=headers, trust_env=False, timeout=60)
+        return httpx2.Client(base_url=self.url, headers=headers, trust_env=False, timeout=HANG_SECONDS)
+
+    def forget_peak(self) -> None:
+        """Count the most memory from now on: the start takes more, and passwords do."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def memory(self, kind: str = "VmRSS") -> int:
         """What the process holds in memory now, or with `VmHWM` the most that it has held, in bytes."""
-        lines = Path(f"/proc/{self._pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{kind}:"))
 
 
@@ -104,7 +105,7 @@ class Bystander:
 
     def _ask(self) -> None:
         with self._server.browser() as browser:
-            while not self._done.wait(0.01):
+            while not self._done.wait(ASKING_EVERY_SECONDS):
                 began = time.monotonic()
                 assert browser.get("/sign-in").status_code == 200
                 self.asked += 1
@@ -121,7 +122,7 @@ def head(server: GuardedServer, target: str, *lines: str, method: str = "POST") 
 
 def connect(server: GuardedServer, data: bytes = b"") -> socket.socket:
     """A connection on which something has been sent."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=90)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=HANG_SECONDS)
     connection.sendall(data)
     return connection
 
@@ -146,11 +147,12 @@ def is_open(connection: socket.socket) -> bool:
     return False
 
 
-def send_until_closed(connection: socket.socket, piece: bytes, *, pause: float) -> None:
+def send_until_closed(connection: socket.socket, piece: bytes) -> None:
     """Send the same again and again; it has to come to an end."""
-    end = time.monotonic() + GONE_AFTER_SECONDS
-    while is_open(connection):
-        assert time.monotonic() < end
+
+    def is_closed() -> bool:
         with suppress(ConnectionError, BlockingIOError):
             connection.send(piece)
-        time.sleep(pause)
+        return not is_open(connection)
+
+    wait_until(is_closed)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from tavernkit.playground.edge.app import ROUTES
+from tavernkit.playground.edge.routes import ROUTES
 from tavernkit.playground.edge.web.bodies import GuardedRoute
 from tests.playground.edge.serving import (
     FORM,
@@ -23,11 +22,14 @@ from tests.playground.edge.serving import (
     head,
     send_until_closed,
 )
+from tests.playground.support.databases import shared_story_url
 from tests.playground.support.server import running
+from tests.support.hanging import wait_until
 
 MEBIBYTE = 1024 * 1024
 SENT_BYTES = (200 if FULL else 40) * MEBIBYTE
-MOST_DELAY = 0.2 if FULL else 10.0
+MOST_MEMORY_BYTES = SENT_BYTES // 2
+MOST_DELAY_SECONDS = 0.2
 
 TURBO = "text/vnd.turbo-stream.html"
 LARGE = [
@@ -40,15 +42,17 @@ LARGE = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedServer]:
-    with running(GuardedServer(tmp_path_factory.mktemp("guarded"))) as server:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedServer]:
+    folder = tmp_path_factory.mktemp("guarded")
+    with running(GuardedServer(folder, database_url=shared_story_url(request, "sqlite", folder))) as server:
         yield server
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "in chunks"])
 def test_large_bodies_of_strangers_take_neither_memory_nor_time(server: GuardedServer, chunked: bool) -> None:
     with Bystander(server) as undisturbed:
-        time.sleep(2)
+        wait_until(lambda: undisturbed.asked >= (100 if FULL else 1))
+    server.forget_peak()
     before = server.memory()
     with Bystander(server) as bystander:
         for target, kind, piece, status in LARGE:
@@ -58,9 +62,11 @@ def test_large_bodies_of_strangers_take_neither_memory_nor_time(server: GuardedS
                 for _ in range(SENT_BYTES // MEBIBYTE):
                     stranger.sendall(b"%x\r\n%b\r\n" % (MEBIBYTE, whole) if chunked else whole)
                 assert answer(stranger)[0] == status, target
-    assert server.memory("VmHWM") - before < 100 * MEBIBYTE
-    assert bystander.asked
-    assert bystander.longest - undisturbed.longest < MOST_DELAY
+        asked = bystander.asked
+        wait_until(lambda: bystander.asked > asked)
+    assert server.memory("VmHWM") - before < MOST_MEMORY_BYTES
+    if FULL:
+        assert bystander.longest - undisturbed.longest < MOST_DELAY_SECONDS
 
 
 def test_nothing_of_a_body_is_asked_for_before_it_is_known_who_sends_it(server: GuardedServer) -> None:
@@ -89,7 +95,7 @@ def test_strangers_may_send_little(server: GuardedServer, target: str) -> None:
 
 
 def test_a_body_over_the_limit_is_refused_in_the_form_of_its_route(server: GuardedServer) -> None:
-    with server.program() as program:
+    with server.api_client() as program:
         large = {"content": b" " * (17 * MEBIBYTE), "headers": {"Content-Type": JSON}}
         refused = program.post("/api/v1/spaces", **large)  # type: ignore[arg-type] # of two kinds
         assert refused.status_code == 413
@@ -105,7 +111,7 @@ def test_a_body_over_the_limit_is_refused_in_the_form_of_its_route(server: Guard
 
 
 def test_large_bodies_of_known_people_are_taken(server: GuardedServer) -> None:
-    with server.program() as program:
+    with server.api_client() as program:
         content = "the quick brown fox, [jumps] over {{user}}. " * 80_000
         made = program.post("/api/v1/presets", json={"kind": "chat", "name": "Long", "data": {"note": content}})
         assert made.status_code == 201, made.text[:300]
@@ -121,7 +127,7 @@ def test_large_bodies_of_known_people_are_taken(server: GuardedServer) -> None:
 def test_json_that_is_nested_deeply_or_holds_too_much_is_refused(
     server: GuardedServer, target: str, body: bytes
 ) -> None:
-    with server.program() as program:
+    with server.api_client() as program:
         refused = program.post(target, content=body, headers={"Content-Type": JSON})
     assert refused.status_code == (422 if target.startswith("/api") else 400)
     error = refused.json()["error"]
@@ -136,13 +142,13 @@ def test_a_connection_lasts_after_a_body_that_was_refused(server: GuardedServer)
         assert answer(stranger)[0] == 200
 
 
-def test_a_body_that_was_refused_cannot_be_sent_for_ever(tmp_path: Path) -> None:
+def test_a_body_that_was_refused_cannot_be_sent_for_ever(tmp_path: Path, sqlite_url: str) -> None:
     with (
-        running(GuardedServer(tmp_path, silent_seconds="0.5")) as server,
+        running(GuardedServer(tmp_path, database_url=sqlite_url, silent_seconds="0.5")) as server,
         connect(server, head(server, "/sign-in", f"Content-Type: {FORM}", "Content-Length: 1000000000000")) as stranger,
     ):
         assert answer(stranger)[0] == 413
-        send_until_closed(stranger, b"a" * 1000, pause=0.01)
+        send_until_closed(stranger, b"a" * 1000)
 
 
 def test_every_route_is_guarded() -> None:

@@ -14,7 +14,6 @@ import pytest
 from tests.playground.edge.serving import (
     FORM,
     FULL,
-    GONE_AFTER_SECONDS,
     Bystander,
     GuardedServer,
     answer,
@@ -23,7 +22,9 @@ from tests.playground.edge.serving import (
     is_open,
     send_until_closed,
 )
+from tests.playground.support.databases import shared_story_url
 from tests.playground.support.server import running
+from tests.support.hanging import wait_until
 
 SILENT_SECONDS = 20.0 if FULL else 1.0
 DESCRIPTORS, OPENED = (1024, 1200) if FULL else (256, 400)
@@ -31,9 +32,15 @@ MOST_LOG_BYTES = 10_000
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedServer]:
-    settings = {"silent_seconds": str(SILENT_SECONDS)}
-    with running(GuardedServer(tmp_path_factory.mktemp("silent"), descriptors=DESCRIPTORS, **settings)) as server:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedServer]:
+    folder = tmp_path_factory.mktemp("silent")
+    server = GuardedServer(
+        folder,
+        database_url=shared_story_url(request, "sqlite", folder),
+        descriptors=DESCRIPTORS,
+        silent_seconds=str(SILENT_SECONDS),
+    )
+    with running(server):
         yield server
 
 
@@ -52,10 +59,7 @@ def silent_starts(server: GuardedServer) -> list[bytes]:
 
 
 def wait_until_closed(connections: list[socket.socket]) -> None:
-    end = time.monotonic() + GONE_AFTER_SECONDS
-    while any(is_open(connection) for connection in connections):
-        assert time.monotonic() < end, [is_open(connection) for connection in connections]
-        time.sleep(0.1)
+    wait_until(lambda: not any(is_open(connection) for connection in connections))
 
 
 def test_silent_connections_are_closed(server: GuardedServer) -> None:
@@ -66,12 +70,12 @@ def test_silent_connections_are_closed(server: GuardedServer) -> None:
 
 def test_a_head_that_comes_byte_by_byte_is_not_awaited_for_ever(server: GuardedServer) -> None:
     with connect(server, b"GET /sign-in HTTP/1.1\r\nX-Slow: ") as slow:
-        send_until_closed(slow, b"a", pause=SILENT_SECONDS / 20)
+        send_until_closed(slow, b"a")
 
 
 def test_slow_uploads_and_quiet_readers_are_not_cut(server: GuardedServer) -> None:
     key = f"Authorization: Bearer {server.key}"
-    with server.program() as program:
+    with server.api_client() as program:
         space = program.get("/api/v1/spaces").json()["items"][0]["id"]
         conversation = program.get(f"/api/v1/spaces/{space}/conversations").json()["items"][0]["id"]
     body = json.dumps({"name": "Slow", "description": "x" * 19_000}).encode()
@@ -81,13 +85,14 @@ def test_slow_uploads_and_quiet_readers_are_not_cut(server: GuardedServer) -> No
         connect(server, head(server, "/api/v1/lorebooks", *lines)) as upload,
     ):
         # Longer than a body may take that comes more slowly than the least speed.
-        pieces = 20
+        began, pieces = time.monotonic(), 40
         for number in range(pieces):
-            upload.sendall(body[number * 1000 : (number + 1) * 1000])
-            time.sleep(SILENT_SECONDS * 4 / pieces)
+            upload.sendall(body[number * 500 : (number + 1) * 500])
+            due = began + SILENT_SECONDS * 4 * number / pieces
+            wait_until(lambda due=due: time.monotonic() >= due)  # type: ignore[misc] # of a default
         assert answer(upload)[0] == 201
         assert is_open(events)
-        with server.program() as program:
+        with server.api_client() as program:
             message = {"content": "Is anybody there?", "role": "system"}
             program.post(f"/api/v1/conversations/{conversation}/messages", json=message).raise_for_status()
         events.settimeout(60)
@@ -103,21 +108,20 @@ def test_more_silent_connections_than_descriptors_keep_nobody_out(server: Guarde
     with Bystander(server) as bystander, ExitStack() as opened:
         silent = [opened.enter_context(connect(server, starts[n % len(starts)])) for n in range(OPENED)]
         asked = bystander.asked
-        end = time.monotonic() + GONE_AFTER_SECONDS
-        while bystander.asked < asked + 20:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        with server.program() as program:
+        wait_until(lambda: bystander.asked >= asked + 20)
+        with server.api_client() as program:
             assert program.get("/api/v1/spaces").status_code == 200
         wait_until_closed(silent)
     assert server.log.stat().st_size < MOST_LOG_BYTES
 
 
-def test_a_server_without_a_descriptor_to_spare_neither_fills_its_log_nor_stops(tmp_path: Path) -> None:
-    with running(GuardedServer(tmp_path, descriptors=40)) as server:
+def test_a_server_without_a_descriptor_to_spare_neither_fills_its_log_nor_stops(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    with running(GuardedServer(tmp_path, database_url=sqlite_url, descriptors=40)) as server:
         with ExitStack() as opened:
             for _ in range(100):
                 opened.enter_context(connect(server, b"GET /sign"))
-        with server.program() as program:
+        with server.api_client() as program:
             assert program.get("/api/v1/spaces").status_code == 200
         assert server.log.stat().st_size < MOST_LOG_BYTES

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any, Self
 from uuid import UUID
 
@@ -45,13 +43,8 @@ class Program:
         assert answer.status_code == 202, answer.text
         return UUID(answer.json()["id"])
 
-    def wait_for_job(self, job_id: UUID, until: Callable[[Any], bool], seconds: float = HANG_SECONDS) -> Any:
-        """Watch a job until it has come so far."""
-        end = time.monotonic() + seconds
-        while not until(job := self.get(f"/jobs/{job_id}")):
-            assert time.monotonic() < end, job
-            time.sleep(0.02)
-        return job
+    def job(self, job_id: UUID) -> Any:
+        return self.get(f"/jobs/{job_id}")
 
     def conversations(self) -> list[str]:
         return [item["id"] for item in self.get(f"/spaces/{self.space_id}/conversations", limit=200)["items"]]

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.playground.overload.program import Program, book_of
-from tests.playground.support.forking import Forked, tavernkit
-from tests.playground.support.server import Child, ScriptedModel, ServerProcess
+from tests.playground.support.forking import Program as ForkedProgram
+from tests.playground.support.forking import tavernkit
+from tests.playground.support.server import ScriptedModel, ServerProcess
 
 LIMIT_BYTES = 6 * 1024 * 1024
 
@@ -22,9 +23,9 @@ class LimitedServer(ServerProcess):
 
     limit = LIMIT_BYTES
 
-    def spawn(self) -> Child:
-        program = partial(limited, self.limit)
-        return Forked(program, ["serve", "--port", str(self.port)], self.whole_environment(), self.log)
+    @property
+    def program(self) -> ForkedProgram:
+        return partial(limited, self.limit)
 
 
 def limited(limit: int, arguments: Sequence[str]) -> None:
@@ -33,8 +34,8 @@ def limited(limit: int, arguments: Sequence[str]) -> None:
 
 
 @pytest.fixture
-def server(tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[LimitedServer]:
-    server = LimitedServer(tmp_path, model_url=scripted_model.base_url)
+def server(tmp_path: Path, sqlite_url: str, scripted_model: ScriptedModel) -> Iterator[LimitedServer]:
+    server = LimitedServer(tmp_path, model_url=scripted_model.base_url, database_url=sqlite_url)
     server.start()
     try:
         yield server
@@ -67,7 +68,7 @@ def test_nothing_is_half_written_when_files_may_not_grow(
     assert entries_of_books(program) == [300] * stored
     again = program.client.post("/lorebooks/import", files={"file": ("w.json", book_of(300))})
     assert again.status_code == 201
-    with sqlite3.connect(tmp_path / "data" / "tavernkit.db") as connection:
+    with sqlite3.connect(tmp_path / "t.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
 

@@ -8,27 +8,32 @@ from contextlib import ExitStack
 import pytest
 
 from tests.playground.races.tabs import Tab
-from tests.playground.support.postgres import PostgresServer
-from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.playground.support.databases import KINDS, shared_story_url
+from tests.playground.support.provider_server import ProviderServer, provider_server
+from tests.playground.support.rows import open_rows
+from tests.playground.support.server import ServerProcess, running
 
 
-@pytest.fixture(scope="package", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="package")
+def model() -> Iterator[ProviderServer]:
+    """The model of both servers, whose replies can be held."""
+    with provider_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="package", params=KINDS)
 def tabs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, model: ProviderServer
 ) -> Iterator[tuple[Tab, Tab]]:
     """A tab at each of two servers that share a database."""
-    folder, database_url = tmp_path_factory.mktemp("servers"), ""
-    if request.param == "postgresql":
-        postgres: PostgresServer = request.getfixturevalue("postgres_server")
-        database_url = postgres.url(postgres.create_database())
+    folder = tmp_path_factory.mktemp("servers")
+    database_url = shared_story_url(request, request.param, folder)
     with ExitStack() as opened:
         found = []
         for _ in range(2):
-            # However busy the machine is, nobody is taken for lost here.
-            server = ServerProcess(
-                folder, model_url=scripted_model.base_url, database_url=database_url, lease_seconds="60"
-            )
+            server = ServerProcess(folder, model_url=model.base_url, database_url=database_url)
             opened.enter_context(running(server))
-            found.append(Tab(server.url))
+            rows = opened.enter_context(open_rows(server.database_url))
+            found.append(Tab(server.url, rows))
             opened.callback(found[-1].close)
         yield found[0], found[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -13,12 +12,12 @@ from uuid import uuid4
 import httpx2
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
+from tests.playground.support.rows import Rows
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 __all__ = ["Story", "Tab", "at_once"]
 
 T = TypeVar("T")
-
-PATIENCE_SECONDS = 60
 
 
 class Story(NamedTuple):
@@ -29,8 +28,11 @@ class Story(NamedTuple):
 class Tab:
     """A page of the owner's, at one of the servers."""
 
-    def __init__(self, url: str) -> None:
-        self._client = httpx2.Client(base_url=url + API_PREFIX, headers={"Origin": url}, timeout=30, trust_env=False)
+    def __init__(self, url: str, rows: Rows) -> None:
+        self.rows = rows
+        self._client = httpx2.Client(
+            base_url=url + API_PREFIX, headers={"Origin": url}, timeout=HANG_SECONDS, trust_env=False
+        )
 
     def close(self) -> None:
         self._client.close()
@@ -75,21 +77,20 @@ class Tab:
         items: list[dict[str, Any]] = self.get(f"/conversations/{conversation}/runs?limit=200")["items"]
         return items[::-1]
 
-    def until(self, is_so: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not is_so():
-            assert time.monotonic() < end, "it did not happen"
-            time.sleep(0.02)
-
     def until_writing(self, story: Story) -> dict[str, Any]:
         """Wait until somebody is writing; the run that does."""
-        self.until(lambda: (self.turns(story.conversation)["run"] or {"status": ""})["status"] == "running")
+        self.rows.wait_until_running(story.conversation)
         run: dict[str, Any] = self.turns(story.conversation)["run"]
         return run
 
+    def until_first_canceled(self, story: Story) -> None:
+        """Wait until the worker has left the first reply of a story."""
+        wait_until(lambda: self.rows.statuses(story.conversation)[0] == "canceled")
+
     def until_quiet(self, conversation: str) -> None:
         """Wait until nobody is writing and nobody is going to."""
-        self.until(lambda: self.turns(conversation)["state"] != "generating")
+        self.rows.wait_until_ended(conversation)
+        wait_until(lambda: self.turns(conversation)["state"] != "generating")
 
     def narrate(self, story: Story, text: str, id: str) -> httpx2.Response:
         return self.ask("POST", f"/conversations/{story.conversation}/messages", id=id, content=text, role="system")

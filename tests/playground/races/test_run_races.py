@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import uuid4
 
 import httpx2
 
 from tests.playground.races.tabs import Story, Tab, at_once
+from tests.playground.support.provider_server import ProviderServer
+from tests.support.hanging import wait_until
 
-ROUNDS = 4
-SLOW = "[[slow: 60]] Tell me everything."
+ROUNDS = 3
+QUESTION = "Tell me everything."
 
 
-def test_a_message_during_a_stop_is_there_if_it_was_accepted(tabs: tuple[Tab, Tab]) -> None:
+def test_a_message_during_a_stop_is_there_if_it_was_accepted(tabs: tuple[Tab, Tab], model: ProviderServer) -> None:
     for _ in range(ROUNDS):
         story = tabs[0].begin()
         greetings = len(tabs[0].messages(story.conversation))
-        tabs[0].send(story, SLOW).raise_for_status()
-        run = tabs[0].until_writing(story)
         id = str(uuid4())
-
-        def stop(run_id: str = run["id"]) -> httpx2.Response:
-            return tabs[0].ask("POST", f"/runs/{run_id}/stop")
 
         def send(story: Story = story, id: str = id) -> httpx2.Response:
             return tabs[1].send(story, "[[say: Very well.]] And now?", id)
 
-        stopped, sent = at_once(stop, send)
+        with model.holding():
+            tabs[0].send(story, QUESTION).raise_for_status()
+            run_id = tabs[0].until_writing(story)["id"]
+            stopped, sent = at_once(partial(tabs[0].ask, "POST", f"/runs/{run_id}/stop"), send)
+            tabs[0].until_first_canceled(story)
         assert (stopped.status_code, sent.status_code in (201, 423)) == (200, True)
         tabs[0].until_quiet(story.conversation)
         messages = tabs[1].messages(story.conversation)
@@ -58,13 +60,15 @@ def test_a_reply_told_anew_while_it_is_branched_from_is_whole_in_both(tabs: tupl
         assert tabs[0].turns(branch)["state"] == "idle"
 
 
-def test_two_workers_write_each_reply_once(tabs: tuple[Tab, Tab]) -> None:
-    stories = [tabs[0].begin() for _ in range(8)]
+def test_two_workers_write_each_reply_once(tabs: tuple[Tab, Tab], model: ProviderServer) -> None:
+    stories = [tabs[0].begin() for _ in range(6)]
 
     def send_all(tab: Tab, own: list[Story]) -> list[int]:
-        return [tab.send(story, "[[slow: 10]] Hello?").status_code for story in own]
+        return [tab.send(story, "Hello?").status_code for story in own]
 
-    at_once(lambda: send_all(tabs[0], stories[::2]), lambda: send_all(tabs[1], stories[1::2]))
+    with model.holding():
+        at_once(lambda: send_all(tabs[0], stories[::2]), lambda: send_all(tabs[1], stories[1::2]))
+        wait_until(lambda: all(tabs[0].rows.statuses(story.conversation) == ["running"] for story in stories))
     for story in stories:
         tabs[0].until_quiet(story.conversation)
         assert [run["status"] for run in tabs[0].runs(story.conversation)] == ["succeeded"]
@@ -73,19 +77,20 @@ def test_two_workers_write_each_reply_once(tabs: tuple[Tab, Tab]) -> None:
         assert roles.count("user") == 1
 
 
-def test_messages_that_start_a_reply_anew_are_answered_by_one(tabs: tuple[Tab, Tab]) -> None:
+def test_messages_that_start_a_reply_anew_are_answered_by_one(tabs: tuple[Tab, Tab], model: ProviderServer) -> None:
     for _ in range(ROUNDS):
         story = tabs[0].begin(during_generation_user_input_policy="restart")
         greetings = len(tabs[0].messages(story.conversation))
-        tabs[0].send(story, SLOW).raise_for_status()
-        tabs[0].until_writing(story)
         ids = [str(uuid4()) for _ in tabs]
-        answers = at_once(
-            *(
-                lambda tab=tab, id=id, story=story: tab.send(story, "[[say: Calm now.]] Wait.", id)
-                for tab, id in zip(tabs, ids, strict=True)
-            )
-        )
+        sends = [
+            lambda tab=tab, id=id, story=story: tab.send(story, "[[say: Calm now.]] Wait.", id)
+            for tab, id in zip(tabs, ids, strict=True)
+        ]
+        with model.holding():
+            tabs[0].send(story, QUESTION).raise_for_status()
+            tabs[0].until_writing(story)
+            answers = at_once(*sends)
+            tabs[0].until_first_canceled(story)
         assert [answer.status_code for answer in answers] == [201, 201]
         tabs[0].until_quiet(story.conversation)
         messages = tabs[1].messages(story.conversation)
@@ -100,21 +105,22 @@ def test_messages_that_start_a_reply_anew_are_answered_by_one(tabs: tuple[Tab, T
         assert messages[-1]["role"] == "assistant"
 
 
-def test_a_member_who_is_removed_while_speaking_makes_room_for_the_next(tabs: tuple[Tab, Tab]) -> None:
+def test_a_member_who_is_removed_while_speaking_makes_room_for_the_next(
+    tabs: tuple[Tab, Tab], model: ProviderServer
+) -> None:
     names = [tabs[0].character("Ada"), tabs[0].character("Bo")]
     for _ in range(ROUNDS):
         story = tabs[0].begin_with(names, reply_order="list")
         greetings = len(tabs[0].messages(story.conversation))
-        tabs[0].send(story, SLOW).raise_for_status()
-        speaker = tabs[0].until_writing(story)["speaker_id"]
-
-        def remove(speaker: str = speaker) -> httpx2.Response:
-            return tabs[0].ask("DELETE", f"/members/{speaker}")
 
         def skip(story: Story = story) -> httpx2.Response:
             return tabs[1].ask("POST", f"/conversations/{story.conversation}/round/skip")
 
-        removed, skipped = at_once(remove, skip)
+        with model.holding():
+            tabs[0].send(story, QUESTION).raise_for_status()
+            speaker = tabs[0].until_writing(story)["speaker_id"]
+            removed, skipped = at_once(partial(tabs[0].ask, "DELETE", f"/members/{speaker}"), skip)
+            tabs[0].until_first_canceled(story)
         assert removed.status_code == 200
         assert skipped.status_code in (200, 409)
         tabs[0].until_quiet(story.conversation)
@@ -125,13 +131,14 @@ def test_a_member_who_is_removed_while_speaking_makes_room_for_the_next(tabs: tu
         assert tabs[0].turns(story.conversation)["state"] == "idle", runs
 
 
-def test_a_reply_that_comes_after_a_new_round_began_moves_nothing(tabs: tuple[Tab, Tab]) -> None:
+def test_a_reply_that_comes_after_a_new_round_began_moves_nothing(tabs: tuple[Tab, Tab], model: ProviderServer) -> None:
     for _ in range(ROUNDS):
         story = tabs[0].begin(during_generation_user_input_policy="queue")
         before = len(tabs[0].messages(story.conversation))
-        tabs[0].send(story, "[[slow: 60]] First.").raise_for_status()
-        tabs[0].until_writing(story)
-        tabs[1].send(story, "[[say: Second it is.]] Second.").raise_for_status()
+        with model.holding():
+            tabs[0].send(story, "First.").raise_for_status()
+            tabs[0].until_writing(story)
+            tabs[1].send(story, "[[say: Second it is.]] Second.").raise_for_status()
         tabs[0].until_quiet(story.conversation)
         messages = tabs[1].messages(story.conversation)[before:]
         assert [message["role"] for message in messages] == ["user", "user", "assistant", "assistant"]

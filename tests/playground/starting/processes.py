@@ -6,27 +6,22 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
 from unittest.mock import patch
 
+from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.edge import server
-from tests.playground.support.forking import Forked, tavernkit
-from tests.playground.support.server import Child, ServerProcess
+from tavernkit.playground.story.replies import worker
+from tests.playground.support.forking import Program, tavernkit
+from tests.playground.support.server import Role, ServerProcess
 
-__all__ = ["Clocked", "Role"]
-
-Role: TypeAlias = Literal["serve", "worker"]
-
-READY: dict[Role, str] = {"serve": "TavernKit is at", "worker": "Working as"}
+__all__ = ["Clocked"]
 
 
 class Clocked(ServerProcess):
     """A process whose time of day is off by what the test says, also while it runs."""
 
     def __init__(self, role: Role, name: str, folder: Path, *, model_url: str = "", **settings: str) -> None:
-        super().__init__(folder, model_url=model_url, **settings)
-        self.name, self._role = name, role
-        self.log = folder / f"{name}.log"
+        super().__init__(folder, model_url=model_url, role=role, name=name, **settings)
         self._offset = folder / f"{name}.offset"
         self.set_clock(0)
 
@@ -37,13 +32,9 @@ class Clocked(ServerProcess):
         written.write_text(str(seconds))
         written.rename(self._offset)
 
-    def spawn(self) -> Child:
-        options = ["--port", str(self.port)] if self._role == "serve" else []
-        program = partial(run_with_clock, self._offset)
-        return Forked(program, [self._role, *options], self.whole_environment(), self.log)
-
-    def is_up(self) -> bool:
-        return self.has_said(READY[self._role])
+    @property
+    def program(self) -> Program:
+        return partial(run_with_clock, self._offset)
 
 
 def run_with_clock(offset: Path, arguments: Sequence[str]) -> None:
@@ -52,5 +43,9 @@ def run_with_clock(offset: Path, arguments: Sequence[str]) -> None:
     def clock() -> datetime:
         return datetime.now(UTC) + timedelta(seconds=float(offset.read_text()))
 
-    with patch.object(server, "open_runtime", partial(server.open_runtime, clock=clock)):
+    with (
+        patch.object(server, "open_runtime", partial(open_runtime, clock=clock)),
+        # So that nobody waits long for a reply that has been written down in part.
+        patch.object(worker, "CHECKPOINT_SECONDS", 0.05),
+    ):
         tavernkit(arguments)

@@ -6,39 +6,42 @@ import os
 import resource
 import signal
 import stat
-import subprocess
-import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+
+from tests.playground.support.forking import Forked, tavernkit
+from tests.support.hanging import HANG_SECONDS
 
 WITHOUT_ROOM = 0
 WITH_HALF_OF_THE_TABLES = 300_000
 
 
-def serve(folder: Path, database_url: str, room: int | None = None) -> tuple[int, str]:
+def serve(folder: Path, database_url: str, room: int = resource.RLIM_INFINITY) -> tuple[int, str]:
     """Serve until it is ready, or ends by itself; no file can grow beyond the room. The exit code, and what it said.
 
     What it says goes through a pipe: a log file could not grow either.
     """
-    limit = None if room is None else partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tavernkit.cli", "serve", "--port", "0"],
-        env={**os.environ, "TAVERNKIT_DATA_DIR": str(folder), "TAVERNKIT_DATABASE_URL": database_url},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=limit,
-    )
+    pipe = folder.with_name(f"{uuid4().hex}.pipe")
+    os.mkfifo(pipe)
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
+    environment = {**others, "TAVERNKIT_DATA_DIR": str(folder), "TAVERNKIT_DATABASE_URL": database_url}
+    process = Forked(partial(run_with_room, room), ["serve", "--port", "0"], environment, pipe)
     said = ""
-    assert process.stdout is not None
-    with process.stdout as lines:
+    with pipe.open() as lines:
         for line in lines:
             said += line
             if line.startswith("TavernKit is at"):
                 process.send_signal(signal.SIGTERM)
-    return process.wait(), said
+    return process.wait(HANG_SECONDS), said
+
+
+def run_with_room(room: int, arguments: Sequence[str]) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    tavernkit(arguments)
 
 
 @pytest.mark.parametrize("room", [WITHOUT_ROOM, WITH_HALF_OF_THE_TABLES])

@@ -31,7 +31,7 @@ WARNING = "This process has another secret key"
 
 
 @pytest.fixture
-def at_home(tmp_path: Path, migrated_postgres_url: str) -> Callable[..., Clocked]:
+def make_process(tmp_path: Path, migrated_postgres_url: str) -> Callable[..., Clocked]:
     """Makes processes that share a database, each with a data folder of its own."""
 
     def make(role: Any, name: str, **settings: str) -> Clocked:
@@ -53,9 +53,9 @@ def reply_with_stored_key(visit: Visit, model_url: str) -> dict[str, Any]:
 
 
 def test_a_process_with_another_key_says_so_at_its_start_and_in_its_replies(
-    at_home: Callable[..., Clocked], scripted_model: ScriptedModel
+    make_process: Callable[..., Clocked], scripted_model: ScriptedModel
 ) -> None:
-    server, worker = at_home("serve", "server", worker="none"), at_home("worker", "worker")
+    server, worker = make_process("serve", "server", worker="none"), make_process("worker", "worker")
     with visiting(server) as visit, running(worker):
         assert not server.has_said(WARNING)
         assert worker.has_said(WARNING)
@@ -66,10 +66,10 @@ def test_a_process_with_another_key_says_so_at_its_start_and_in_its_replies(
 
 
 def test_processes_with_the_same_key_in_a_setting_share_what_is_sealed(
-    at_home: Callable[..., Clocked], scripted_model: ScriptedModel
+    make_process: Callable[..., Clocked], scripted_model: ScriptedModel
 ) -> None:
-    server = at_home("serve", "server", worker="none", secret_key=KEY)
-    worker = at_home("worker", "worker", secret_key=KEY)
+    server = make_process("serve", "server", worker="none", secret_key=KEY)
+    worker = make_process("worker", "worker", secret_key=KEY)
     with visiting(server) as visit, running(worker):
         run = reply_with_stored_key(visit, scripted_model.base_url)
         assert run["status"] == "succeeded", run

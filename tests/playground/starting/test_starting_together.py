@@ -16,9 +16,9 @@ from tavernkit.playground.base.database.models import Character, Provider, Space
 from tests.playground.starting.processes import Clocked
 from tests.playground.support.postgres import PostgresServer
 
-PROCESSES = 8
-ROUNDS = int(os.environ.get("TAVERNKIT_STARTS", "2"))
+ROUNDS = int(os.environ.get("TAVERNKIT_STARTS", "1"))
 """How often to start; on SQLite it is done once."""
+PROCESSES = 4 if ROUNDS == 1 else 8
 
 
 @pytest.mark.parametrize("round", range(ROUNDS))

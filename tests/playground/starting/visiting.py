@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.crash.turns import Player, Story
+from tests.crash.turns import ONE, Player, Story
 from tests.playground.starting.processes import Clocked
+from tests.playground.support.rows import open_rows
 from tests.playground.support.server import running
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import wait_until
 
 __all__ = ["Visit", "visiting"]
 
 
 class Visit(Player):
     """A person who looks at what became of the runs of a story."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self._client.timeout = HANG_SECONDS
 
     def runs(self, story: Story) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._ask("GET", f"/conversations/{story.conversation}/runs")["items"]
@@ -31,18 +27,15 @@ class Visit(Player):
 
     def answered(self, story: Story) -> list[str]:
         """How the runs of the story have ended, once there is nothing left to wait for."""
-        end = time.monotonic() + HANG_SECONDS
-        while not set(self.statuses(story)).isdisjoint({"queued", "running"}):
-            assert time.monotonic() < end, self.runs(story)
-            time.sleep(0.05)
+        self.rows.wait_until_ended(story.conversation)
         return self.statuses(story)
 
-    def until_written(self, story: Story, word: str) -> None:
-        """Wait until a word of the newest reply has been written, or the reply is over."""
-        end = time.monotonic() + HANG_SECONDS
-        while self.runs(story)[0]["status"] in ("queued", "running") and word not in self.runs(story)[0]["text"]:
-            assert time.monotonic() < end, self.runs(story)
-            time.sleep(0.02)
+    def begin_endless_reply(self) -> Story:
+        """A story whose reply has been written down in part, and never ends by itself."""
+        story = self.begin(ONE, words=1, is_endless=True)
+        self.say_until_accepted(story)
+        wait_until(lambda: self.rows.texts(story.conversation) == [story.reply])
+        return story
 
     def use_provider(self, base_url: str, key: str) -> None:
         """Store a provider with a key, and let it answer from now on."""
@@ -59,5 +52,6 @@ class Visit(Player):
 
 @contextmanager
 def visiting(process: Clocked) -> Iterator[Visit]:
-    with running(process), Visit(process.url) as visit:
+    """Somebody in front of a process that runs meanwhile."""
+    with running(process), open_rows(process.database_url) as rows, Visit(process.url, rows) as visit:
         yield visit

@@ -28,6 +28,7 @@ __all__ = [
     "postgres_story_url",
     "postgres_url",
     "postgres_with_story",
+    "shared_story_url",
     "sqlite_url",
     "sqlite_with_story",
 ]
@@ -143,6 +144,15 @@ def empty_database_url(request: pytest.FixtureRequest) -> str:
 def new_database_url(kind: str, folder: Path, server: PostgresServer) -> str:
     """The address of a database of this kind without any table; an SQLite file is made in the folder."""
     return server.url(server.create_database()) if kind == "postgresql" else _sqlite(folder / f"{uuid4().hex}.db")
+
+
+def shared_story_url(request: pytest.FixtureRequest, kind: str, folder: Path) -> str:
+    """The address of a database of this kind in which `one_story` has begun, for several tests together."""
+    if kind == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        return server.url(server.create_database(template=request.getfixturevalue("postgres_with_story")))
+    shutil.copy(request.getfixturevalue("sqlite_with_story"), folder / "t.db")
+    return _sqlite(folder / "t.db")
 
 
 def _copied(server: PostgresServer, template: str) -> Iterator[str]:

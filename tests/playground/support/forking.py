@@ -19,7 +19,7 @@ Program: TypeAlias = Callable[[Sequence[str]], None]
 
 _FORKS = multiprocessing.get_context("forkserver")
 # The commands import it only when they are called, which would be after the fork.
-_FORKS.set_forkserver_preload([__name__, "tavernkit.playground.edge.server"])
+_FORKS.set_forkserver_preload([__name__, "tavernkit.playground.edge.server", "tests.playground.support.warm"])
 
 
 class Forked:

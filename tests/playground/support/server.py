@@ -5,27 +5,32 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import pytest
 
-from tests.playground.support.forking import Forked, tavernkit
+from tests.playground.support.forking import Forked, Program, tavernkit
+from tests.support.hanging import HANG_SECONDS, wait_until
 
-__all__ = ["Child", "Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
+__all__ = ["Child", "Process", "Role", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
 
 _P = TypeVar("_P", bound="Process")
 
-_START_SECONDS = 60
-_STOP_SECONDS = 15
+Role: TypeAlias = Literal["serve", "worker"]
+
+# With the space behind it, a traceback that quotes the source is not taken for it.
+_READY: dict[Role, str] = {"serve": "TavernKit is at ", "worker": "Working as "}
 _LOG_LINES_SHOWN = 80
 
 
 class Child(Protocol):
     """What has been started, as `subprocess` gives it."""
+
+    @property
+    def pid(self) -> int: ...
 
     def poll(self) -> int | None: ...
 
@@ -49,6 +54,11 @@ class Process:
         """The address without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._running is not None, f"the {self.name} is not running"
+        return self._running.pid
+
     def spawn(self) -> Child:
         """Start without waiting for anything."""
         raise NotImplementedError
@@ -64,13 +74,11 @@ class Process:
         """Start and wait until it answers."""
         assert self._running is None, f"the {self.name} is already running"
         self._log_begins = self.log.stat().st_size if self.log.exists() else 0
-        self._running = self.spawn()
-        end = time.monotonic() + _START_SECONDS
-        while not self.is_up():
-            if self._running.poll() is not None or time.monotonic() > end:
-                self.kill()
-                raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
-            time.sleep(0.02)
+        child = self._running = self.spawn()
+        wait_until(lambda: self.is_up() or child.poll() is not None)
+        if not self.is_up():
+            self._running = None
+            raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
 
     def whole_environment(self) -> dict[str, str]:
         """What the process finds in its environment."""
@@ -106,7 +114,11 @@ class Process:
 
     def has_said(self, words: str) -> bool:
         """Whether it has written something since its start."""
-        return words.encode() in self.log.read_bytes()[self._log_begins :] if self.log.exists() else False
+        if not self.log.exists():
+            return False
+        with self.log.open("rb") as log:
+            log.seek(self._log_begins)
+            return words.encode() in log.read()
 
     def log_tail(self) -> str:
         """The last lines it wrote."""
@@ -115,7 +127,7 @@ class Process:
     def _end(self, sign: signal.Signals) -> None:
         assert self._running is not None, f"the {self.name} is not running"
         self._running.send_signal(sign)
-        self._running.wait(_STOP_SECONDS)
+        self._running.wait(HANG_SECONDS)
         self._running = None
 
 
@@ -145,30 +157,53 @@ class ScriptedModel(Process):
 
 
 class ServerProcess(Process):
-    """`tavernkit serve` with a data folder of its own, a given model, and an SQLite file unless a database is named."""
+    """`tavernkit serve` with a data folder of its own, a given model, and an SQLite file unless a database is named; or
+    `tavernkit worker`."""
 
-    def __init__(self, folder: Path, *, model_url: str, database_url: str = "", **settings: str) -> None:
-        super().__init__("server", folder)
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model_url: str,
+        database_url: str = "",
+        role: Role = "serve",
+        name: str = "server",
+        **settings: str,
+    ) -> None:
+        super().__init__(name, folder)
+        self._role: Role = role
         self._environment = {
             "TAVERNKIT_DATA_DIR": str(folder / "data"),
             "TAVERNKIT_DATABASE_URL": database_url,
             "TAVERNKIT_OPENAI_BASE_URL": model_url,
             "TAVERNKIT_OPENAI_MODEL": "scripted",
-            # A server that was killed is missed soon, so that nobody has to wait long for the tests.
-            "TAVERNKIT_LEASE_SECONDS": "2",
+            # A busy machine must not cost anybody a lease. Who kills a process lets its leases age.
+            "TAVERNKIT_LEASE_SECONDS": "600",
             "TAVERNKIT_HEARTBEAT_SECONDS": "0.5",
             **{f"TAVERNKIT_{name.upper()}": value for name, value in settings.items()},
         }
 
+    @property
+    def database_url(self) -> str:
+        """The address of its database, also where it has chosen that itself."""
+        file = Path(self._environment["TAVERNKIT_DATA_DIR"]) / "tavernkit.db"
+        return self._environment["TAVERNKIT_DATABASE_URL"] or f"sqlite+aiosqlite:///{file}"
+
+    @property
+    def program(self) -> Program:
+        """What runs in the process."""
+        return tavernkit
+
     def spawn(self) -> Child:
-        return Forked(tavernkit, ["serve", "--port", str(self.port)], self.whole_environment(), self.log)
+        options = ["--port", str(self.port)] if self._role == "serve" else []
+        return Forked(self.program, [self._role, *options], self.whole_environment(), self.log)
 
     def environment(self) -> Mapping[str, str]:
         return self._environment
 
     def is_up(self) -> bool:
         # Asking over HTTP until it answers would keep the machine busier than the start itself.
-        return self.has_said("TavernKit is at")
+        return self.has_said(_READY[self._role])
 
 
 @contextmanager
