@@ -28,9 +28,12 @@ from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_le
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import eventually
 
-__all__ = ["OneModel", "Play", "one_story", "playing"]
+__all__ = ["LEASE_SECONDS", "OneModel", "Play", "claim_run", "extend_lease", "one_story", "playing"]
+
+LEASE_SECONDS = 600.0
+HEARTBEAT_SECONDS = 1.0
 
 
 async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
@@ -61,15 +64,25 @@ class OneModel:
         await self.client.aclose()
 
 
-class SkippingClock:
-    """The clock of the database, ahead by what a test has skipped."""
+class MovableClock:
+    """The time of day, ahead by what a test has skipped."""
 
-    def __init__(self, clock: LeaseClock, play: Play) -> None:
+    def __init__(self) -> None:
+        self.skipped = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.skipped
+
+
+class MovableLeaseClock:
+    """The clock of the database, ahead by as much."""
+
+    def __init__(self, lease_clock: LeaseClock, clock: MovableClock) -> None:
+        self._lease_clock = lease_clock
         self._clock = clock
-        self._play = play
 
     async def now(self, session: AsyncSession) -> datetime:
-        return await self._clock.now(session) + self._play.skipped
+        return await self._lease_clock.now(session) + self._clock.skipped
 
 
 class Play:
@@ -79,7 +92,24 @@ class Play:
         self.runtime = runtime
         self.user_id = user_id
         self.conversation_id = conversation_id
-        self.skipped = timedelta()
+
+    @property
+    def skipped(self) -> timedelta:
+        """How far the clock is ahead. A test that needs it later moves it, and waits for nothing."""
+        return self._clock.skipped
+
+    @skipped.setter
+    def skipped(self, skipped: timedelta) -> None:
+        self._clock.skipped = skipped
+
+    @property
+    def _clock(self) -> MovableClock:
+        assert isinstance(self.runtime.clock, MovableClock)
+        return self.runtime.clock
+
+    def outlast_leases(self) -> None:
+        """Move the clock on until no lease holds any more that was given up to now."""
+        self.skipped += timedelta(seconds=self.runtime.settings.lease_seconds + 1)
 
     @property
     def viewer(self) -> Viewer:
@@ -117,12 +147,16 @@ class Play:
             return found.one()
 
     async def until(self, condition: Callable[[Run], bool]) -> Run:
-        async with asyncio.timeout(HANG_SECONDS):
-            while True:
-                run = await self.run()
-                if condition(run):
-                    return run
-                await asyncio.sleep(0.01)
+        """The newest run, as soon as it is so."""
+
+        async def is_so() -> bool:
+            nonlocal run
+            run = await self.run()
+            return condition(run)
+
+        run = await self.run()
+        await eventually(is_so)
+        return run
 
     @asynccontextmanager
     async def working(self, name: str = "w1") -> AsyncIterator[None]:
@@ -139,20 +173,19 @@ class Play:
 async def playing(
     url: str, folder: Path, model: ModelClient, *, ids: Callable[[], UUID] = uuid4, **settings: object
 ) -> AsyncIterator[Play]:
+    """An application with one story, on a database that may hold it already.
+
+    Nothing depends on how busy the machine is: leases last, and a test that wants one to run out moves the clock.
+    """
     chosen = AppConfig(
         data_dir=folder,
         database_url=url,
-        **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},
+        **{"lease_seconds": LEASE_SECONDS, "heartbeat_seconds": HEARTBEAT_SECONDS, **settings},
     )
-    play: Play | None = None
-
-    def clock() -> datetime:
-        return datetime.now(UTC) + (play.skipped if play else timedelta())
-
+    clock = MovableClock()
     async with open_runtime(chosen, models=OneModel(model), clock=clock, ids=ids) as runtime:
-        play = Play(runtime, *await one_story(runtime))
-        runtime.lease_clock = SkippingClock(runtime.lease_clock, play)
-        yield play
+        runtime.lease_clock = MovableLeaseClock(runtime.lease_clock, clock)
+        yield Play(runtime, *await one_story(runtime))
 
 
 async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models import (
@@ -31,7 +31,7 @@ from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.messages.story import telling
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +46,18 @@ async def swept(play: Play) -> None:
 async def texts(play: Play) -> set[str]:
     async with play.runtime.database.read() as session:
         return set(await session.scalars(select(TextContent.content)))
+
+
+async def is_waiting_for_prompts(play: Play) -> bool:
+    """Whether somebody waits for a transaction that keeps a prompt; on SQLite, everybody who writes waits for it."""
+    if not play.runtime.database.is_postgresql:
+        return True
+    waiting = (
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
+    )
+    async with play.runtime.database.read() as session:
+        return bool(await session.scalar(text(waiting)))
 
 
 async def count(play: Play, model: type[Base]) -> int:
@@ -103,9 +115,11 @@ async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str,
             sys.executable, "-m", "tests.playground.sweeping_process", database_url, str(tmp_path)
         )
         try:
-            async with asyncio.timeout(HANG_SECONDS):
-                while await count(story, TextContent) == len(used) + 5_000:
-                    await asyncio.sleep(0.001)
+
+            async def has_begun() -> bool:
+                return await count(story, TextContent) < len(used) + 5_000
+
+            await eventually(has_begun)
         finally:
             sweeper.kill()
             await sweeper.wait()
@@ -133,8 +147,8 @@ async def test_old_events_are_removed_and_a_page_that_missed_them_is_refreshed(
     database_url: str, tmp_path: Path
 ) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        for _ in range(KEPT_EVENTS + 20):
-            async with play.runtime.database.write() as session:
+        async with play.runtime.database.write() as session:
+            for _ in range(KEPT_EVENTS + 20):
                 last = await append_event(session, play.conversation_id, "conversation", play.runtime.clock())
         await swept(play)
         assert await count(play, OutboxEvent) == last
@@ -177,17 +191,16 @@ async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tm
         async with play.working():
             await play.say()
             run = await play.until(lambda run: run.status == "succeeded")
-        text = "A text of a prompt that is gone by now."
+        content = "A text of a prompt that is gone by now."
         async with play.runtime.database.write() as session:
-            session.add(PromptBlock(sha256="a" * 64, content=text))
+            session.add(PromptBlock(sha256="a" * 64, content=content))
         record = PromptRecord(
-            texts={"a" * 64: text}, blocks={"blocks": [{"sha256": "a" * 64}]}, request={}, report={}, fingerprint="f"
+            texts={"a" * 64: content}, blocks={"blocks": [{"sha256": "a" * 64}]}, request={}, report={}, fingerprint="f"
         )
         async with play.runtime.database.write() as session:
             await keep_prompt(session, run.id, record, play.runtime.clock())
             sweeping = asyncio.create_task(swept(play))
-            # It waits for this transaction, or has not come so far.
-            await asyncio.wait([sweeping], timeout=0.5)
+            await eventually(lambda: is_waiting_for_prompts(play))
         async with asyncio.timeout(HANG_SECONDS):
             await sweeping
         async with play.runtime.database.read() as session:
@@ -228,8 +241,6 @@ async def test_the_worker_sweeps_in_a_loop_that_is_watched(sqlite_url: str, tmp_
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
         worker = job_worker(play.runtime, "w")
         task = asyncio.create_task(worker.run())
-        async with asyncio.timeout(HANG_SECONDS):
-            while not any(loop.name == "sweep" and loop.is_well for loop in play.runtime.loops.states()):
-                await asyncio.sleep(0.01)
-            worker.stop()
-            await task
+        await eventually(lambda: any(loop.name == "sweep" and loop.is_well for loop in play.runtime.loops.states()))
+        worker.stop()
+        await task

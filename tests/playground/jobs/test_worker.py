@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,16 +26,16 @@ from tavernkit.playground.base.jobs.service import (
     reap_jobs,
     request_cancel,
 )
-from tavernkit.playground.base.jobs.work import Handler, JobWork
+from tavernkit.playground.base.jobs.work import PROGRESS_SECONDS, Handler, JobWork
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.edge.api.jobs import router
 from tavernkit.playground.story.sweeping import sweep
-from tests.playground.playing import Play, playing
+from tests.playground.playing import LEASE_SECONDS, Play, playing
 from tests.playground.support.api import asking
 from tests.playground.support.refusals import refusal_of
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -56,10 +56,11 @@ async def job(play: Play, job_id: UUID) -> Job:
 
 
 async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
-    async with asyncio.timeout(HANG_SECONDS):
-        while (found := await job(play, job_id)).status not in statuses:
-            await asyncio.sleep(0.01)
-        return found
+    async def is_so() -> bool:
+        return (await job(play, job_id)).status in statuses
+
+    await eventually(is_so)
+    return await job(play, job_id)
 
 
 async def claimed(play: Play, worker: str = "w") -> JobClaim:
@@ -88,6 +89,13 @@ async def count(work: JobWork) -> dict[str, Any]:
     return {"began_at": work.claim.done}
 
 
+async def until_stopped(work: JobWork) -> dict[str, Any]:
+    """A job that never ends by itself."""
+    await work.stopping.wait()
+    work.check()
+    return {}
+
+
 async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
@@ -98,7 +106,7 @@ async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp
         done = await until(play, job_id, "succeeded", "failed")
         assert (done.status, done.done, done.result) == ("succeeded", 10, {"began_at": 0})
         assert done.finished_at is not None
-        told = await news.next(unless=asyncio.Event(), within=5)
+        told = await news.next(unless=asyncio.Event(), within=HANG_SECONDS)
         assert told == {"job": str(job_id)}
 
 
@@ -117,7 +125,7 @@ async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tm
         async with play.runtime.database.write() as session:
             await lost.commit_step(session, 4)
         assert await reap_jobs(play.runtime) == 0
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         async with working(play, count, "second"):
             done = await until(play, job_id, "succeeded")
         assert (done.done, done.result) == (10, {"began_at": 4})
@@ -127,7 +135,7 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         job_id = await queued(play)
         claim = await claimed(play)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         assert await reap_jobs(play.runtime) == 1
         await claimed(play, "second")
         assert await extend_job_lease(play.runtime, claim) is None
@@ -144,7 +152,7 @@ async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url
         job_id = await queued(play)
         for _ in range(3):
             await claimed(play)
-            play.skipped += timedelta(seconds=3)
+            play.outlast_leases()
             assert await reap_jobs(play.runtime) == 1
         ended = await job(play, job_id)
         assert ended.status == "failed"
@@ -159,36 +167,47 @@ async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, t
             work = JobWork(play.runtime, await claimed(play))
             async with play.runtime.database.write() as session:
                 await work.commit_step(session, step)
-            play.skipped += timedelta(seconds=3)
+            play.outlast_leases()
             await reap_jobs(play.runtime)
         now = await job(play, job_id)
         assert (now.status, now.done) == ("queued", 5)
 
 
-async def test_a_long_job_is_kept_alive_by_a_timer(database_url: str, tmp_path: Path) -> None:
+async def test_a_job_that_lasts_longer_than_its_lease_is_kept_alive_by_heartbeats(
+    database_url: str, tmp_path: Path
+) -> None:
     hold = asyncio.Event()
 
     async def slow(work: JobWork) -> dict[str, Any]:
         await hold.wait()
         return {}
 
-    async with playing(database_url, tmp_path, ScriptedModel(), lease_seconds=0.4) as play, working(play, slow):
+    async with playing(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=0.02) as play, working(play, slow):
         job_id = await queued(play)
         await until(play, job_id, "running")
-        await asyncio.sleep(1.0)
+        lease = timedelta(seconds=LEASE_SECONDS)
+        for _ in range(3):
+            play.skipped += lease / 2
+            extended = play.runtime.clock() + lease
+
+            async def is_extended(extended: datetime = extended) -> bool:
+                expires = (await job(play, job_id)).lease_expires_at
+                return expires is not None and expires >= extended
+
+            await eventually(is_extended)
+            assert await reap_jobs(play.runtime) == 0
         assert (await job(play, job_id)).fence == 1
         hold.set()
         await until(play, job_id, "succeeded")
 
 
 async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, tmp_path: Path) -> None:
-    began = asyncio.Event()
+    has_reported = asyncio.Event()
 
     async def endless(work: JobWork) -> dict[str, Any]:
-        began.set()
-        while True:
-            await work.report(3)
-            await asyncio.sleep(0.01)
+        await work.report(3)
+        has_reported.set()
+        return await until_stopped(work)
 
     async def rest(work: JobWork) -> dict[str, Any]:
         return {"went_on_from": work.claim.done}
@@ -196,8 +215,7 @@ async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, 
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         async with working(play, endless):
             job_id = await queued(play)
-            await began.wait()
-            await asyncio.sleep(0.3)
+            await has_reported.wait()
         assert (await job(play, job_id)).status == "queued"
         async with working(play, rest):
             done = await until(play, job_id, "succeeded")
@@ -211,7 +229,7 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
     async def held(work: JobWork) -> dict[str, Any]:
         began.put_nowait(work)
         if work.claim.fence == 1:
-            play.skipped = timedelta(seconds=3)
+            play.outlast_leases()
             assert await reap_jobs(play.runtime) == 1
             await second_began.wait()
             return {"too": "late"}
@@ -230,25 +248,24 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
 
 async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_path: Path) -> None:
     async def quick(work: JobWork) -> dict[str, Any]:
-        end = asyncio.get_running_loop().time() + 0.9
-        steps = 0
-        while asyncio.get_running_loop().time() < end:
-            steps += 1
-            await work.report(steps, 10**6)
-            await asyncio.sleep(0.002)
-        return {"steps": steps}
+        began = asyncio.get_running_loop().time()
+        for step in range(500):
+            await work.report(step, 10**6)
+        return {"seconds": asyncio.get_running_loop().time() - began}
 
     async with (
-        playing(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=5) as play,
+        playing(database_url, tmp_path, ScriptedModel()) as play,
         play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
     ):
         job_id = await queued(play)
         async with working(play, quick):
-            await until(play, job_id, "succeeded")
+            done = await until(play, job_id, "succeeded")
+        await play.runtime.bus.publish(user_topic(play.user_id), {"last": True})
         told = 0
-        while await news.next(unless=asyncio.Event(), within=0.2) is not None:
+        while await news.next(unless=asyncio.Event(), within=HANG_SECONDS) != {"last": True}:
             told += 1
-        assert told <= 3 + 5
+        # Besides progress, it is told that the job was queued, was begun and has ended.
+        assert 3 < told <= 3 + 1 + done.result["seconds"] / PROGRESS_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -269,12 +286,7 @@ async def test_what_goes_wrong_is_said(
 
 
 async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_path: Path) -> None:
-    async def endless(work: JobWork) -> dict[str, Any]:
-        while True:
-            work.check()
-            await asyncio.sleep(0.01)
-
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, endless):
+    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, until_stopped):
         job_id = await queued(play)
         await until(play, job_id, "running")
         viewer = Viewer(user_id=play.user_id)
@@ -289,7 +301,7 @@ async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, 
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         job_id = await queued(play)
         claim = await claimed(play)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         stopped = await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
         assert isinstance(stopped, Job)
         assert stopped.status == "canceled"
@@ -301,7 +313,7 @@ async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_
         job_id = await queued(play)
         await claimed(play)
         await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         await reap_jobs(play.runtime)
         assert (await job(play, job_id)).status == "canceled"
 

@@ -21,6 +21,7 @@ from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.llm.base import ModelClient
 from tavernkit.playground.edge.app import create_app
 from tests.playground.playing import Play, playing
+from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["Talk", "key_of", "pieces_of", "said", "talking"]
 
@@ -40,7 +41,7 @@ class Talk:
     async def ask(self, *messages: dict[str, Any], **fields: Any) -> httpx2.Response:
         """Send what was said, by turns of the user and the assistant if only texts are given."""
         body = {"model": self.model, "messages": list(messages), **fields}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             return await self.client.post("/v1/chat/completions", json=body)
 
     async def reply(self, *messages: dict[str, Any], **fields: Any) -> Any:
@@ -83,7 +84,7 @@ class Talk:
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             try:
                 async with httpx2.AsyncClient(
-                    base_url=address, headers=self.client.headers, trust_env=False, timeout=20
+                    base_url=address, headers=self.client.headers, trust_env=False, timeout=HANG_SECONDS
                 ) as client:
                     yield client
             finally:

@@ -15,6 +15,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.models_api.talking import Talk, pieces_of, said, talking
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -28,19 +29,14 @@ def text_of(events: list[Any]) -> str:
 
 async def newest(talk: Talk, status: str) -> Run:
     """The newest run, as soon as there is one that is so."""
-    async with asyncio.timeout(10):
-        while True:
-            async with talk.runtime.database.read() as session:
-                run = await session.scalar(select(Run).order_by(Run.created_at.desc()).limit(1))
-            if run is not None and run.status == status:
-                return run
-            await asyncio.sleep(0.01)
 
+    async def is_so() -> bool:
+        async with talk.runtime.database.read() as session:
+            found = await session.scalar(select(Run.status).order_by(Run.created_at.desc()).limit(1))
+        return found == status
 
-async def asked(model: ScriptedModel) -> None:
-    async with asyncio.timeout(10):
-        while not model.requests:
-            await asyncio.sleep(0.01)
+    await eventually(is_so)
+    return await talk.play.run()
 
 
 async def test_a_reply_comes_whole(database_url: str, tmp_path: Path) -> None:
@@ -106,7 +102,7 @@ async def test_pieces_come_while_the_model_is_still_writing(database_url: str, t
     more = asyncio.Event()
     async with talking(database_url, tmp_path, ScriptedModel(["One two", more, " three."])) as talk, talk.served() as c:
         body = {"model": talk.model, "messages": HELLO, "stream": True}
-        async with asyncio.timeout(20), c.stream("POST", "/v1/chat/completions", json=body) as answer:
+        async with asyncio.timeout(HANG_SECONDS), c.stream("POST", "/v1/chat/completions", json=body) as answer:
             heard = ""
             async for line in answer.aiter_lines():
                 heard += line
@@ -226,7 +222,7 @@ async def test_when_the_program_goes_away_the_run_is_stopped(database_url: str, 
     async with talking(database_url, tmp_path, model) as talk, talk.served() as client:
         body = {"model": talk.model, "messages": HELLO, "stream": stream}
         asking = asyncio.create_task(client.post("/v1/chat/completions", json=body))
-        await asked(model)
+        await eventually(lambda: bool(model.requests))
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         run = await newest(talk, "canceled")
@@ -268,7 +264,7 @@ async def test_when_the_application_stops_nobody_is_kept_waiting(
         asking = asyncio.create_task(talk.ask(*HELLO, stream=stream))
         run = await newest(talk, "queued")
         talk.runtime.stopping.set()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(HANG_SECONDS):
             answer = await asking
         error = pieces_of(answer)[-1]["error"] if stream else answer.json()["error"]
         assert (error["code"], answer.status_code) == ("stopping", 200 if stream else 503)

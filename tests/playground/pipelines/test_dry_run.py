@@ -30,10 +30,11 @@ from tavernkit.playground.story.pipelines.documents import NewProfile
 from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
-from tests.playground.pipelines.at_work import ended, jobs_done
 from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
+from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +46,7 @@ async def tried(play: Followed, profile_id: UUID, **asked: Any) -> dict[str, Any
     job = await ask_dry_run(
         play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id, **asked)
     )
-    over = await ended(play.runtime, job.id)
+    over = await ended_job(play.runtime, job.id)
     assert over.status == "succeeded", over.error
     return over.result
 
@@ -67,7 +68,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
         profile_id = (await play.pipeline_runs())[0].profile_id
         assert profile_id is not None
         before, said = await rows(play), await play.messages()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id, content=profile(NAMED, counting()))
         assert (await rows(play), await play.messages()) == (before, said)
         assert await play.values() == {"count": 1}
@@ -99,7 +100,7 @@ async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_pat
                 return story.prompt_tokens_total + story.completion_tokens_total
 
         before = await used()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["prompt_tokens"] > 0
         assert await used() == before + result["prompt_tokens"] + result["completion_tokens"]
@@ -113,7 +114,7 @@ async def test_a_reply_is_asked_for_if_somebody_wants_one(database_url: str, tmp
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
         assert profile_id is not None
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id, with_reply=True)
         assert result["reply"] == "It is dark."
         assert result["steps"][0]["output"] == "It is dark."
@@ -127,7 +128,7 @@ async def test_before_anybody_has_answered_the_reply_before_stands_in_and_that_i
     async with following(database_url, tmp_path, ScriptedModel("No."), profile(echo)) as play:
         await play.say("Is anybody there?")
         profile_id = await play.follow(profile(echo), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["steps"][0]["status"] == "done"
         assert result["steps"][0]["output"] == result["reply"] != ""
@@ -145,7 +146,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
     async with following(database_url, tmp_path, ScriptedModel("So be it."), profile(rewrite)) as play:
         await play.say("I jump.")
         profile_id = await play.follow(profile(rewrite), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         (changed,) = result["prompt"]["changes"]
         assert (changed["change"], changed["before"], changed["after"]) == ("changed", "I jump.", "I jump. (rolled 6)")
@@ -154,7 +155,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
 async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
     content = profile({**NAMED, "required": True}, counting())
-    async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
+    async with following(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         result = await tried(play, profile_id)
         assert (result["status"], result["failed_type"]) == ("error", "before_barrier")
@@ -171,8 +172,8 @@ async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str
             play.runtime, play.viewer, NewProfile(name="Other", content=profile(counting(), pipeline="other"))
         )
         job = await ask_dry_run(play.runtime, play.viewer, other[0].id, DryRun(conversation_id=play.conversation_id))
-        async with jobs_done(play.runtime):
-            over = await ended(play.runtime, job.id)
+        async with running_job_worker(play.runtime):
+            over = await ended_job(play.runtime, job.id)
         assert over.status == "failed"
         assert over.error is not None
         assert "count" in over.error["message"]
@@ -181,12 +182,10 @@ async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str
 async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "Never."))
     content = profile(NAMED, counting())
-    async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
+    async with following(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         job = await ask_dry_run(play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id))
-        async with asyncio.timeout(30):
-            while not model.requests:
-                await asyncio.sleep(0.01)
+        await eventually(lambda: bool(model.requests))
         async with play.runtime.database.read() as session:
             so_far = await session.get_one(Job, job.id)
         assert (so_far.done, so_far.total) == (0, 2)
@@ -195,7 +194,7 @@ async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_
             {"pipeline": "world", "step": "count", "status": "waiting"},
         ]
         await request_cancel(play.runtime, play.viewer, job.id)
-        assert (await ended(play.runtime, job.id)).status == "canceled"
+        assert (await ended_job(play.runtime, job.id)).status == "canceled"
         async with play.runtime.database.read() as session:
             story = await session.get_one(Conversation, play.conversation_id)
         assert story.prompt_tokens_total > 0, "what was asked counts"
@@ -207,7 +206,7 @@ async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: 
     )
     async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(long)) as play:
         profile_id = await play.follow(profile(long), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["steps"][0]["output"].endswith("more characters)")
         assert len(result["steps"][0]["output"]) < LONGEST + 50
@@ -220,13 +219,13 @@ async def test_who_only_takes_part_is_not_told_what_people_must_not_see(database
             await play.turn()
             await play.turn()
         look = {"id": "look", "kind": "template", "hook": "after", "template": "[{{ art.plan.value }}]"}
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             for viewer, seen in ((play.viewer, "[a secret]"), (await somebody(play), "[]")):
                 new = NewProfile(name="Curious", content=profile(look, pipeline="curious"))
                 made = await create_profile(play.runtime, viewer, new)
                 asked = DryRun(conversation_id=play.conversation_id)
                 job = await ask_dry_run(play.runtime, viewer, made[0].id, asked)
-                assert (await ended(play.runtime, job.id)).result["steps"][0]["output"] == seen
+                assert (await ended_job(play.runtime, job.id)).result["steps"][0]["output"] == seen
 
 
 async def test_only_who_has_the_profile_and_takes_part_can_try_it(database_url: str, tmp_path: Path) -> None:
@@ -254,8 +253,8 @@ async def test_over_http_what_cannot_be_tried_is_refused_at_once(database_url: s
             assert (nothing.status_code, nothing.json()["error"]["code"]) == (409, "conflict")
             job = await client.post(path, json=here)
             assert (job.status_code, job.json()["kind"], job.json()["total"]) == (202, "pipeline_dry_run", 1)
-            async with jobs_done(play.runtime):
-                await ended(play.runtime, UUID(job.json()["id"]))
+            async with running_job_worker(play.runtime):
+                await ended_job(play.runtime, UUID(job.json()["id"]))
             result = (await client.get(f"/jobs/{job.json()['id']}")).json()["result"]
             assert result["status"] == "done"
 
@@ -270,7 +269,7 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
         place = f"{ORIGIN}/pipelines/{profile_id}/dry_run"
-        async with asking(play.runtime, play.user_id) as client, jobs_done(play.runtime):
+        async with asking(play.runtime, play.user_id) as client, running_job_worker(play.runtime):
             form = await client.get(place, params={"conversation": str(play.conversation_id)})
             assert f'<option value="{play.conversation_id}" selected' in form.text
             chosen = {"conversation_id": str(play.conversation_id)}
@@ -281,7 +280,7 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
             assert begun.status_code == 303
             address = f"{ORIGIN}{begun.headers['location']}"
             job_id = address.rpartition("/")[2]
-            await ended(play.runtime, UUID(job_id))
+            await ended_job(play.runtime, UUID(job_id))
             shown = await client.get(address)
             assert "She wants &lt;b&gt;company&lt;/b&gt;." in shown.text
             assert 'data-dry-run-progress-over-value="true"' in shown.text

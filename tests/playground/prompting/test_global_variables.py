@@ -10,6 +10,7 @@ from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.paths.variables import MAX_VARIABLES, get_globals, set_global
 from tavernkit.playground.story.previews.service import KeptPrompt, preview_prompt
 from tests.playground.prompting.table import Table, sitting, texts
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -46,9 +47,8 @@ async def test_only_what_a_reply_has_changed_is_written(database_url: str, tmp_p
         await set_global(table.runtime, table.viewer, "old", "1")
         await table.tell("Robin", "Hello?")
         await table.plan("Ada")
-        async with table.working(), asyncio.timeout(20):
-            while not table.model.requests:
-                await asyncio.sleep(0.01)
+        async with table.working():
+            await eventually(lambda: bool(table.model.requests))
             # The prompt was built before this.
             await set_global(table.runtime, table.viewer, "weather", "sun")
             waiting.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -33,7 +32,7 @@ from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, claim_run, playing
 from tests.playground.support.refusals import refusal_of
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import eventually
 
 BROKEN = {"code": "http_error", "message": "The provider is away. Try again later."}
 
@@ -57,15 +56,14 @@ class Group(Play):
     def __init__(self, play: Play, conversation_id: UUID, members: Mapping[str, UUID]) -> None:
         super().__init__(play.runtime, play.user_id, conversation_id)
         self.members = members
-        self._play = play
 
     def wait(self, **time: float) -> None:
         """Move the clock on."""
-        self._play.skipped += timedelta(**time)
+        self.skipped += timedelta(**time)
 
     def elsewhere(self, conversation_id: UUID) -> Group:
         """The same people in another conversation of the space."""
-        return Group(self._play, conversation_id, self.members)
+        return Group(self, conversation_id, self.members)
 
     async def claim(self) -> Claim:
         claim = await claim_run(self.runtime, "test")
@@ -88,9 +86,11 @@ class Group(Play):
 
     async def quiet(self) -> None:
         """Wait until nothing is being said any more, and nothing waits to be."""
-        async with asyncio.timeout(HANG_SECONDS):
-            while any(run.status in ("queued", "running") for run in await self.runs()):
-                await asyncio.sleep(0.01)
+
+        async def is_quiet() -> bool:
+            return not any(run.status in ("queued", "running") for run in await self.runs())
+
+        await eventually(is_quiet)
 
     async def fail(self, text: str = "") -> str:
         """Let the reply of whoever is due go wrong; gives their name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,14 +12,13 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.runs.round_control import choose_queue
 from tests.playground.runs.group import BROKEN, Group, gathered
 from tests.playground.support.api import ORIGIN
+from tests.playground.support.jobs import ended_job, running_job_worker
 
 pytestmark = pytest.mark.anyio
 
@@ -284,15 +282,5 @@ async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: P
 
 
 async def finished(group: Group, job_id: str) -> None:
-    worker = job_worker(group.runtime, "test")
-    task = asyncio.create_task(worker.run())
-    try:
-        async with asyncio.timeout(30):
-            while True:
-                async with group.runtime.database.read() as session:
-                    if (await session.get_one(Job, UUID(job_id))).status == "succeeded":
-                        return
-                await asyncio.sleep(0.01)
-    finally:
-        worker.stop()
-        await task
+    async with running_job_worker(group.runtime):
+        assert (await ended_job(group.runtime, UUID(job_id))).status == "succeeded"

@@ -96,7 +96,7 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
         gone = await group.claim()
         await checkpoint_run(group.runtime, gone, "Half a sen")
         assert await reap_runs(group.runtime) == 0
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         # It looks again and again, not once per run.
         assert await reap_runs(group.runtime) == 0
@@ -108,7 +108,7 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
         second = await group.claim()
         assert await finish_run(group.runtime, gone, "Much too late.") is None
         await checkpoint_run(group.runtime, second, "Another half")
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         await keep_text(group.runtime, group.viewer, second.run_id)
         assert await group.speak_all() == ["Bo"]
@@ -122,7 +122,7 @@ async def test_a_reply_that_was_being_stopped_when_its_worker_went_is_stopped(
         await group.say()
         claim = await group.claim()
         await request_stop(group.runtime, group.viewer, claim.run_id)
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         assert await group.ends() == [("Ada", "canceled")]
         assert await group.state() == ("paused", 0)
@@ -141,7 +141,7 @@ async def test_what_becomes_of_a_reply_of_an_earlier_round_is_nothing_to_the_one
             if end == "failed":
                 assert await fail_run(group.runtime, late, "", BROKEN)
             elif end == "lost":
-                group.wait(seconds=3)
+                group.outlast_leases()
                 assert await reap_runs(group.runtime) == 1
             else:
                 await hand_back_run(group.runtime, late, "")

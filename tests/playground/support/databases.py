@@ -93,7 +93,9 @@ def sqlite_with_story(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFa
 
 async def _begin_story(url: str, folder: Path) -> None:
     # Imported here: most test runs of the library need nothing of the application.
-    from tests.playground.playing import AppConfig, one_story, open_runtime
+    from tavernkit.playground.base.config import AppConfig
+    from tavernkit.playground.base.runtime import open_runtime
+    from tests.playground.playing import one_story
 
     async with open_runtime(AppConfig(data_dir=folder, database_url=url)) as runtime:
         await one_story(runtime)

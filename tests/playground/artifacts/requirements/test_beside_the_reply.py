@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +50,19 @@ async def test_r2_the_prompt_is_made_of_what_was_said_and_not_of_what_stands_in_
 async def test_r20_only_text_streams_and_what_stands_beside_it_comes_when_it_has_ended(
     database_url: str, tmp_path: Path
 ) -> None:
-    reply = "The lamp is lit, and nobody is there."
-    model = ScriptedModel(reply, delay=0.05)
-    async with (
-        following(database_url, tmp_path, model, profile(in_the_chat())) as play,
-        listening(play) as news,
-        play.working(),
-    ):
-        await play.turn()
-        items = await heard(news)
+    gate = asyncio.Event()
+    model = ScriptedModel(("The lamp is lit,", gate, " and nobody is there."))
+    async with following(database_url, tmp_path, model, profile(in_the_chat())) as play, listening(play) as news:
+        async with play.working():
+            await play.say()
+            await play.until(lambda run: play.runtime.live_text.get(run.id) == "The lamp is lit,")
+            gate.set()
+            await play.until(lambda run: run.status == "succeeded")
+        items = await heard(play, news)
     pieces = [place for place, item in enumerate(items) if "text" in item]
     updated = [place for place, item in enumerate(items) if item.get("pipeline", {}).get("type") == "artifact.updated"]
     assert len(pieces) > 1, "it came as a whole"
-    assert "".join(items[place]["text"] for place in pieces) == reply
+    assert "".join(items[place]["text"] for place in pieces) == "The lamp is lit, and nobody is there."
     assert all(set(items[place]) == {"run", "offset", "text"} for place in pieces)
     assert updated
     assert max(pieces) < min(updated)
@@ -70,9 +71,10 @@ async def test_r20_only_text_streams_and_what_stands_beside_it_comes_when_it_has
 async def test_r21_each_artifact_is_told_once_and_whole(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.")
     content = profile(in_the_chat(), counting())
-    async with following(database_url, tmp_path, model, content) as play, listening(play) as news, play.working():
-        await play.turn()
-        items = await heard(news)
+    async with following(database_url, tmp_path, model, content) as play, listening(play) as news:
+        async with play.working():
+            await play.turn()
+        items = await heard(play, news)
     updated = [item["pipeline"]["data"] for item in items if item.get("pipeline", {}).get("type") == "artifact.updated"]
     assert sorted((data["tag"], data["version"], data["content"]) for data in updated) == [
         ("applause", 1, "Applause."),

@@ -54,7 +54,7 @@ async def test_pitfall_04_pages_and_programs_get_hashes_of_what_is_hidden(databa
     async with following(database_url, tmp_path, model, content) as play, listening(play) as news:
         async with play.working():
             await play.turn()
-            items = await heard(news)
+        items = await heard(play, news)
         updated = {
             item["pipeline"]["data"]["tag"]: item["pipeline"]["data"]
             for item in items
@@ -76,7 +76,7 @@ async def test_pitfall_04_what_goes_wrong_in_a_step_is_told_and_kept(database_ur
     async with following(database_url, tmp_path, model, profile(thought())) as play, listening(play) as news:
         async with play.working():
             run = await play.turn()
-            items = await heard(news)
+        items = await heard(play, news)
         assert run.status == "succeeded"
         (ended,) = [item["pipeline"]["data"] for item in items if item.get("pipeline", {}).get("step") == "think"][1:]
         assert (ended["status"], ended["message"]) == ("error", "Nobody is there.")

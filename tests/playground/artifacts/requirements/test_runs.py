@@ -8,10 +8,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from tavernkit.artifacts.pipelines import TERMINAL_EVENTS
-from tavernkit.playground.base.database.models import MessageSwipe
+from tavernkit.playground.base.database.models import MessageSwipe, Run
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.pipelines.documents import NewProfile
@@ -21,7 +21,7 @@ from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
 from tests.playground.pipelines.following import DICE, Followed, counting, following, profile
 from tests.playground.support.refusals import refusal_of
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -37,9 +37,7 @@ def saying(id: str, template: str, *artifacts: dict[str, Any], **fields: Any) ->
 
 async def asked(model: ScriptedModel) -> None:
     """Wait until somebody has asked the model."""
-    async with asyncio.timeout(HANG_SECONDS):
-        while not model.requests:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: bool(model.requests))
 
 
 async def ended(play: Followed) -> dict[str, Any]:
@@ -146,9 +144,10 @@ async def test_pitfall_11_a_tag_collision_is_refused_before_anything_can_run(dat
 async def test_pitfall_12_a_run_ends_once_and_says_nothing_afterwards(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
     content = profile(saying("a", "x"), counting())
-    async with following(database_url, tmp_path, model, content) as play, listening(play) as news, play.working():
-        await play.turn()
-        events = [item["pipeline"] for item in await heard(news) if "pipeline" in item]
+    async with following(database_url, tmp_path, model, content) as play, listening(play) as news:
+        async with play.working():
+            await play.turn()
+        events = [item["pipeline"] for item in await heard(play, news) if "pipeline" in item]
     ends = [event["type"] for event in events if event["type"] in TERMINAL_EVENTS]
     assert ends == ["pipeline.run.error"]
     assert events[-1]["type"] == "pipeline.run.error"
@@ -193,7 +192,8 @@ async def test_pitfall_14_a_message_that_is_sent_twice_is_answered_once(database
         async with play.working():
             await play.until(lambda run: run.status == "succeeded")
             await play.say("Hello?", message_id=id)
-            await asyncio.sleep(0.2)
+        async with play.runtime.database.read() as session:
+            assert await session.scalar(select(func.count()).select_from(Run)) == 1
         assert len(model.requests) == 1
         assert [run.status for run in await play.pipeline_runs()] == ["done"]
         assert await play.values() == {"count": 1}
