@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,6 @@ from sqlalchemy import select
 from tavernkit.artifacts import Presentation, Surface
 from tavernkit.playground.base.database.models import ArtifactHead, Message
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.artifacts.service import restore_version
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import edit_message, hide_message, restore_message, select_swipe
@@ -28,8 +26,9 @@ from tests.playground.pipelines.following import following, profile
 from tests.playground.playing import Play
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.panel import words
-from tests.playground.support.api import ORIGIN
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import browser
+from tests.support.hanging import not_hanging
 
 pytestmark = pytest.mark.anyio
 
@@ -72,9 +71,7 @@ class Reader:
 
 @asynccontextmanager
 async def reading(play: Play) -> AsyncIterator[Reader]:
-    app: Any = create_app(play.runtime, play.user_id)
-    transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
+    async with browser(play.runtime, play.user_id) as client:
         yield Reader(play, client)
 
 
@@ -443,9 +440,8 @@ async def test_hostile_json_neither_runs_nor_hangs_nor_fills_the_page(
         for tag, surface in (("a", PANEL), ("b", FEED), ("c", OVERLAY), ("d", CHAT)):
             for presentation in (None, Presentation(mode="diff")):
                 await keep(story, one, content, tag=tag, surface=surface, presentation=presentation)
-        started = time.process_time()
-        pages = [await reader.tab(), await reader.see(reader.chat), await reader.history("a")]
-        assert time.process_time() - started < 5
+        with not_hanging():
+            pages = [await reader.tab(), await reader.see(reader.chat), await reader.history("a")]
         for html in pages:
             check_harmless(html)
             assert len(html) < 600_000
@@ -461,9 +457,8 @@ async def test_hostile_texts_neither_run_nor_hang(sqlite_url: str, tmp_path: Pat
                 mode = Presentation(mode="diff" if number % 2 else "timeline")
                 of: dict[str, Any] = {"surface": surface, "presentation": mode, "kind": "note"}
                 await keep(story, one, text, tag=tag, content_type=content_type, **of)
-        started = time.process_time()
-        pages = [await reader.tab(), await reader.see(reader.chat), await reader.history("a")]
-        assert time.process_time() - started < 5
+        with not_hanging():
+            pages = [await reader.tab(), await reader.see(reader.chat), await reader.history("a")]
         for html in pages:
             check_harmless(html)
 

@@ -19,13 +19,11 @@ from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.llm.base import ModelClient
-from tavernkit.playground.edge.app import create_app
 from tests.playground.playing import Play, playing
+from tests.playground.support.web import ORIGIN, web_app
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["Talk", "key_of", "pieces_of", "said", "talking"]
-
-ORIGIN = "http://127.0.0.1"
 
 
 class Talk:
@@ -110,18 +108,6 @@ def pieces_of(answer: httpx2.Response) -> list[Any]:
     return [line[6:] if line == "data: [DONE]" else json.loads(line[6:]) for line in lines]
 
 
-_apps: list[Any] = []
-
-
-def _app(play: Play) -> Any:
-    """The application. Its routes take longer to make than most tests, so all plays share them."""
-    if not _apps:
-        _apps.append(create_app(play.runtime, play.user_id))
-    (app,) = _apps
-    app.state.runtime, app.state.owner_id = play.runtime, play.user_id
-    return app
-
-
 async def key_of(play: Play, viewer: Viewer) -> str:
     made = await create_api_key(play.runtime, viewer, name="script")
     assert isinstance(made, NewKey)
@@ -132,7 +118,7 @@ async def key_of(play: Play, viewer: Viewer) -> str:
 async def talking(url: str, folder: Path, model: ModelClient, *, works: bool = True) -> AsyncIterator[Talk]:
     """The application with its seeded character; with a worker, unless the test is about there being none."""
     async with playing(url, folder, model) as play:
-        app = _app(play)
+        app = web_app(play.runtime, play.user_id)
         headers = {"Authorization": f"Bearer {await key_of(play, play.viewer)}"}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as client:

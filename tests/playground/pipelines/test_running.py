@@ -28,6 +28,7 @@ from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.prompt.tokens import default_estimator
 from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -110,7 +111,7 @@ async def test_nobody_has_to_wait_for_what_comes_behind_a_reply(database_url: st
     step = counting(kind="llm", prompt="How often?", output="json")
     async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.say()
-        await play.until(lambda run: run.replied_at is not None)
+        await play.until(lambda run: run.replied_at is not None and len(model.requests) == 2)
         await play.say("And now?")
         held.set()
         await play.until(lambda run: run.status == "succeeded" and len(model.requests) == 4)
@@ -272,7 +273,7 @@ async def test_pages_are_told_what_goes_on_without_what_they_must_not_see(databa
             run = await play.turn()
             items: list[dict[str, Any]] = []
             while not items or items[-1]["pipeline"]["type"] != "pipeline.run.done":
-                item = await news.next(unless=asyncio.Event(), within=5)
+                item = await news.next(unless=asyncio.Event(), within=HANG_SECONDS)
                 assert item is not None
                 if "pipeline" in item:
                     items.append(item)
@@ -330,7 +331,7 @@ async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_p
 
 async def test_an_answer_that_nobody_waited_for_counts_as_far_as_it_had_come(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(("She wants", asyncio.Event()), "Sit down.")
-    content = profile({**THOUGHT, "timeoutSeconds": 0.5})
+    content = profile({**THOUGHT, "timeoutSeconds": 3})
     async with following(database_url, tmp_path, model, content) as play, play.working():
         run = await play.turn()
         (step,) = (await play.pipeline_runs())[0].report["steps"]

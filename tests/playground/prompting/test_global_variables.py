@@ -3,13 +3,12 @@
 import asyncio
 from pathlib import Path
 
-import httpx2
 import pytest
 
-from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.paths.variables import MAX_VARIABLES, get_globals, set_global
 from tavernkit.playground.story.previews.service import KeptPrompt, preview_prompt
 from tests.playground.prompting.table import Table, sitting, texts
+from tests.playground.support.web import api_client
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
@@ -79,18 +78,13 @@ async def test_there_are_no_more_than_there_may_be(sqlite_url: str, tmp_path: Pa
 
 
 async def test_global_variables_are_read_and_changed_over_the_api(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table:
-        app = create_app(table.runtime, table.user_id)
-        origin = "http://127.0.0.1"
-        async with httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app), base_url=origin, headers={"Origin": origin}
-        ) as client:
-            address = "/api/v1/variables"
-            assert (await client.get(address)).json() == {"variables": {}}
-            put = await client.put(f"{address}/the/mood", json={"value": ["glad", 1]})
-            assert put.json() == {"variables": {"the/mood": ["glad", 1]}}
-            assert (await client.get(address)).json() == put.json()
-            too_long = await client.put(f"{address}/x", json={"value": "a" * 20_001})
-            assert too_long.json()["error"]["code"] == "too_long"
-            assert (await client.delete(f"{address}/the/mood")).json() == {"variables": {}}
-            assert (await client.delete(f"{address}/the/mood")).status_code == 404
+    async with sitting(database_url, tmp_path) as table, api_client(table.runtime, table.user_id) as client:
+        address = "/variables"
+        assert (await client.get(address)).json() == {"variables": {}}
+        put = await client.put(f"{address}/the/mood", json={"value": ["glad", 1]})
+        assert put.json() == {"variables": {"the/mood": ["glad", 1]}}
+        assert (await client.get(address)).json() == put.json()
+        too_long = await client.put(f"{address}/x", json={"value": "a" * 20_001})
+        assert too_long.json()["error"]["code"] == "too_long"
+        assert (await client.delete(f"{address}/the/mood")).json() == {"variables": {}}
+        assert (await client.delete(f"{address}/the/mood")).status_code == 404

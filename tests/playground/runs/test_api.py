@@ -11,16 +11,12 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.runs.service import cancel_run, checkpoint_run, fail_run
 from tavernkit.values import Json
 from tests.playground.runs.group import Group, gathered
-from tests.playground.support.api import ORIGIN
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
-
-_app: list[Any] = []
 
 BROKEN = {"code": "connection_error", "message": "Nobody answers there."}
 
@@ -61,21 +57,8 @@ class Table:
 @asynccontextmanager
 async def seated(url: str, folder: Path, *names: str, **rules: Json) -> AsyncIterator[Table]:
     order = {"reply_order": "list", **rules}
-    async with gathered(url, folder, *names, **order) as group, program(group) as client:
+    async with gathered(url, folder, *names, **order) as group, api_client(group.runtime, group.user_id) as client:
         yield Table(group, client)
-
-
-@asynccontextmanager
-async def program(group: Group) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of one application that all tests share: making its routes takes longer than most of them."""
-    if not _app:
-        _app.append(create_app(group.runtime, group.user_id))
-    _app[0].state.runtime, _app[0].state.owner_id = group.runtime, group.user_id
-    transport = httpx2.ASGITransport(_app[0])
-    async with httpx2.AsyncClient(
-        transport=transport, base_url=f"{ORIGIN}{API_PREFIX}", headers={"Origin": ORIGIN}
-    ) as client:
-        yield client
 
 
 def refusal(answer: httpx2.Response) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from tavernkit.playground.story.runs.requests import force_talk, impersonate, re
 from tavernkit.playground.story.runs.round_control import pause_round, set_auto_mode, set_copilot, stop_round
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -180,7 +181,7 @@ async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path
         claim = await group.claim()
         async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
             await copilot(group, 0)
-            told = await news.next(unless=group.runtime.stopping, within=5)
+            told = await news.next(unless=group.runtime.stopping, within=HANG_SECONDS)
             assert told == {"copilot": {"remaining_steps": 0}, "conversation": str(group.conversation_id)}
         # It was its turn: that is over, and what it wrote comes to nothing.
         assert await finish_run(group.runtime, claim, "As I was saying") is None

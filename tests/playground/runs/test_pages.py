@@ -14,11 +14,10 @@ import pytest
 
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.runs.round_control import choose_queue
 from tests.playground.runs.group import BROKEN, Group, gathered
-from tests.playground.support.api import ORIGIN
 from tests.playground.support.jobs import ended_job, running_job_worker
+from tests.playground.support.web import browser
 
 pytestmark = pytest.mark.anyio
 
@@ -60,10 +59,11 @@ class Desk:
 
 @asynccontextmanager
 async def desk(url: str, folder: Path, *names: str, model: ScriptedModel | None = None) -> AsyncIterator[Desk]:
-    async with gathered(url, folder, *names, model=model, reply_order="list") as group:
-        transport = httpx2.ASGITransport(create_app(group.runtime, group.user_id))
-        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
-            yield Desk(group, client)
+    async with (
+        gathered(url, folder, *names, model=model, reply_order="list") as group,
+        browser(group.runtime, group.user_id) as client,
+    ):
+        yield Desk(group, client)
 
 
 async def test_there_is_no_bar_where_one_character_answers(sqlite_url: str, tmp_path: Path) -> None:
