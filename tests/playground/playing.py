@@ -17,8 +17,9 @@ from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.lease_clock import LeaseClock
-from tavernkit.playground.base.database.models import Conversation, Message, Provider, Run
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, OutboxEvent, Provider, Run
 from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
@@ -30,7 +31,17 @@ from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
 from tests.support.hanging import eventually
 
-__all__ = ["LEASE_SECONDS", "OneModel", "Play", "claim_run", "extend_lease", "one_story", "playing"]
+__all__ = [
+    "LEASE_SECONDS",
+    "OneModel",
+    "Play",
+    "Story",
+    "claim_run",
+    "extend_lease",
+    "one_story",
+    "open_story",
+    "playing",
+]
 
 LEASE_SECONDS = 600.0
 HEARTBEAT_SECONDS = 1.0
@@ -85,8 +96,8 @@ class MovableLeaseClock:
         return await self._lease_clock.now(session) + self._clock.skipped
 
 
-class Play:
-    """What a test does with the application."""
+class Story:
+    """An application with one story in it: what a test does there, and what it finds in the database."""
 
     def __init__(self, runtime: Runtime, user_id: UUID, conversation_id: UUID) -> None:
         self.runtime = runtime
@@ -140,6 +151,63 @@ class Play:
             )
             return [(row.role, row.content) for row in rows][1:]
 
+    async def narrate(self, *contents: str) -> list[Message]:
+        """Add narration, which nobody answers."""
+        added = []
+        for content in contents:
+            message = await send_message(
+                self.runtime,
+                self.viewer,
+                self.conversation_id,
+                message_id=self.runtime.ids(),
+                content=content,
+                role="system",
+            )
+            added.append(message)
+        return added
+
+    # What folders call it that have not been renamed yet.
+    tell = narrate
+
+    async def conversation(self, id: UUID | None = None) -> Conversation:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Conversation, id or self.conversation_id)
+
+    async def rows(self, conversation_id: UUID | None = None) -> list[Message]:
+        """Every message, hidden or not."""
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(Message)
+                .where(Message.conversation_id == (conversation_id or self.conversation_id))
+                .order_by(Message.seq)
+            )
+            return list(found)
+
+    async def shown(self, conversation_id: UUID | None = None) -> list[str]:
+        """What is seen, but for the greeting."""
+        rows = await self.rows(conversation_id)
+        return [row.content for row in rows if row.visibility != "hidden" and row.seq > 1]
+
+    async def message(self, id: UUID) -> Message:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Message, id)
+
+    async def swipes(self, message_id: UUID) -> list[MessageSwipe]:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(MessageSwipe).where(MessageSwipe.message_id == message_id).order_by(MessageSwipe.position)
+            )
+            return list(found)
+
+    async def events(self) -> list[str]:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(OutboxEvent.kind)
+                .where(OutboxEvent.conversation_id == self.conversation_id)
+                .order_by(OutboxEvent.seq)
+            )
+            return list(found)
+
     async def run(self) -> Run:
         """The newest run."""
         async with self.runtime.database.read() as session:
@@ -170,9 +238,9 @@ class Play:
 
 
 @asynccontextmanager
-async def playing(
-    url: str, folder: Path, model: ModelClient, *, ids: Callable[[], UUID] = uuid4, **settings: object
-) -> AsyncIterator[Play]:
+async def open_story(
+    url: str, folder: Path, model: ModelClient | None = None, *, ids: Callable[[], UUID] = uuid4, **settings: object
+) -> AsyncIterator[Story]:
     """An application with one story, on a database that may hold it already.
 
     Nothing depends on how busy the machine is: leases last, and a test that wants one to run out moves the clock.
@@ -183,9 +251,9 @@ async def playing(
         **{"lease_seconds": LEASE_SECONDS, "heartbeat_seconds": HEARTBEAT_SECONDS, **settings},
     )
     clock = MovableClock()
-    async with open_runtime(chosen, models=OneModel(model), clock=clock, ids=ids) as runtime:
+    async with open_runtime(chosen, models=OneModel(model or ScriptedModel()), clock=clock, ids=ids) as runtime:
         runtime.lease_clock = MovableLeaseClock(runtime.lease_clock, clock)
-        yield Play(runtime, *await one_story(runtime))
+        yield Story(runtime, *await one_story(runtime))
 
 
 async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
@@ -202,3 +270,8 @@ async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
         assert isinstance(started, Conversation)
         begun = started.id
     return owner.id, begun
+
+
+# What folders call them that have not been renamed yet.
+Play = Story
+playing = open_story

@@ -18,7 +18,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.runs.service import repair_rounds
 from tavernkit.playground.story.settings.service import read_conversation_settings
-from tests.playground.playing import playing
+from tests.playground.playing import open_story
 from tests.playground.story_machine.asking import MANNERS, Asking
 from tests.playground.story_machine.checks import (
     SNAPSHOT_EVERY,
@@ -101,7 +101,7 @@ def test_a_story_stays_whole(database_url: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(path_state, "EVERY", SNAPSHOT_EVERY)
     opened = AsyncExitStack()
     with asyncio.Runner() as runner:
-        playable = playing(database_url, tmp_path, ScriptedModel(), lease_seconds=LEASE_SECONDS)
+        playable = open_story(database_url, tmp_path, ScriptedModel(), lease_seconds=LEASE_SECONDS)
         play = runner.run(opened.enter_async_context(playable))
         try:
             theatre = Theatre(play, runner)

@@ -17,7 +17,7 @@ from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.edge.live import streaming
 from tavernkit.playground.edge.presenting.conversations import run_view
 from tavernkit.playground.story.replies import worker
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.support.counting import counted_statements
 from tests.support.hanging import HANG_SECONDS, eventually
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 HOUR = 3_600
 
 
-async def publish_texts(play: Play, *pieces: tuple[str, int, str]) -> None:
+async def publish_texts(play: Story, *pieces: tuple[str, int, str]) -> None:
     """Publish pieces of replies, and wait until everybody who listens in this process has them."""
     topic = conversation_topic(play.conversation_id)
     items = [{"run": run, "offset": offset, "text": text} for run, offset, text in pieces]
@@ -38,7 +38,7 @@ async def publish_texts(play: Play, *pieces: tuple[str, int, str]) -> None:
             pass
 
 
-async def take_hello(play: Play, *pages: Page) -> None:
+async def take_hello(play: Story, *pages: Page) -> None:
     """Let pages come so far that they have read what there was, and wait for what comes."""
     await asyncio.gather(*(page.take(1) for page in pages))
     await publish_texts(play, ("0", 0, "a"))
@@ -46,16 +46,16 @@ async def take_hello(play: Play, *pages: Page) -> None:
 
 
 @asynccontextmanager
-async def other_process(play: Play) -> AsyncIterator[Play]:
+async def other_process(play: Story) -> AsyncIterator[Story]:
     """The same conversation in another process, if the database can have several."""
     if not play.runtime.database.is_postgresql:
         yield play
         return
     async with open_runtime(play.runtime.settings) as runtime:
-        yield Play(runtime, play.user_id, play.conversation_id)
+        yield Story(runtime, play.user_id, play.conversation_id)
 
 
-async def text_so_far(play: Play) -> str:
+async def text_so_far(play: Story) -> str:
     async with play.runtime.database.read() as session:
         view = await run_view(play.runtime, session, play.conversation_id)
     assert view is not None
@@ -63,7 +63,7 @@ async def text_so_far(play: Play) -> str:
 
 
 async def test_what_happened_before_is_replayed_in_order_with_its_numbers(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say("Is anybody there?")
         hello, message, run = await Page(play).take(3)
         assert (hello["event"], json.loads(hello["data"])) == ("hello", {"seq": 0})
@@ -74,14 +74,14 @@ async def test_what_happened_before_is_replayed_in_order_with_its_numbers(databa
 
 
 async def test_a_reader_goes_on_behind_the_last_number_it_has_seen(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         _, run = await Page(play, after=1).take(2)
         assert run["id"] == "2"
 
 
 async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("One two three.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("One two three.")) as play:
         page = Page(play)
         await page.take(1)
         async with play.working():
@@ -102,7 +102,7 @@ async def test_many_readers_get_the_same_events_from_few_readings(
 ) -> None:
     # Without the pause between two pieces, all of them wait again after a few turns of the loop.
     monkeypatch.setattr(streaming, "PAUSE_PER_READER_SECONDS", 0)
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         pages = [Page(play) for _ in range(40)]
         await take_hello(play, *pages)
         listening = [asyncio.ensure_future(page.take(2)) for page in pages]
@@ -116,7 +116,7 @@ async def test_many_readers_get_the_same_events_from_few_readings(
 
 
 async def test_a_reader_who_leaves_while_events_are_read_harms_nobody(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         pages = [Page(play) for _ in range(10)]
         await asyncio.gather(*(page.take(1) for page in pages))
         await play.say()
@@ -130,7 +130,7 @@ async def test_a_reader_who_leaves_while_events_are_read_harms_nobody(database_u
 
 
 async def test_words_that_came_together_are_one_piece(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
         await publish_texts(play, ("1", 0, "An owl 🦉"), ("1", 9, " flies"), ("1", 20, "."), ("2", 21, "No"))
@@ -145,7 +145,7 @@ async def test_words_that_came_together_are_one_piece(database_url: str, tmp_pat
 async def test_a_reader_who_is_too_slow_looks_again_and_misses_nothing_that_stays(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
         await play.say()
@@ -164,7 +164,7 @@ async def test_who_comes_in_the_middle_of_a_reply_can_put_it_together(
     monkeypatch.setattr(worker, "CHECKPOINT_SECONDS", 0)
     gate = asyncio.Event()
     model = ScriptedModel(["One two", gate, " three four."])
-    async with playing(database_url, tmp_path, model) as play, other_process(play) as reader, play.working():
+    async with open_story(database_url, tmp_path, model) as play, other_process(play) as reader, play.working():
         await play.say()
         await play.until(lambda run: run.text == "One two")
         page = Page(reader)
@@ -182,7 +182,7 @@ async def test_who_comes_in_the_middle_of_a_reply_can_put_it_together(
 async def test_a_reader_waits_while_the_database_is_away(
     postgres_story_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with playing(postgres_story_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(postgres_story_url, tmp_path) as play:
         page = Page(play)
         await take_hello(play, page)
         listening = asyncio.ensure_future(page.take(2))
@@ -198,7 +198,7 @@ async def test_a_reader_waits_while_the_database_is_away(
 
 
 async def test_who_missed_too_much_is_told_to_refresh(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         async with play.runtime.database.write() as session:
             for _ in range(PAGE + 1):
                 last = await append_event(session, play.conversation_id, "conversation", play.runtime.clock())
@@ -208,7 +208,7 @@ async def test_who_missed_too_much_is_told_to_refresh(database_url: str, tmp_pat
 
 
 async def test_the_stream_ends_as_soon_as_the_application_stops(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play, keep_alive=HOUR)
         await take_hello(play, page)
         ending = asyncio.ensure_future(page.rest())
@@ -218,7 +218,7 @@ async def test_the_stream_ends_as_soon_as_the_application_stops(database_url: st
 
 
 async def test_hostile_text_reaches_the_page_as_text(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say(
             "<script>alert(1)</script>\n<img src=x onerror=alert(1)>\n</template></turbo-stream>\r\nevent: streams"
         )

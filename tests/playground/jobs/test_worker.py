@@ -30,11 +30,10 @@ from tavernkit.playground.base.jobs.work import PROGRESS_SECONDS, Handler, JobWo
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
-from tavernkit.playground.edge.api.jobs import router
 from tavernkit.playground.story.sweeping import sweep
-from tests.playground.playing import LEASE_SECONDS, Play, playing
-from tests.playground.support.api import asking
+from tests.playground.playing import LEASE_SECONDS, Story, open_story
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
@@ -42,20 +41,20 @@ pytestmark = pytest.mark.anyio
 KIND = "count"
 
 
-async def queued(play: Play, **payload: Any) -> UUID:
+async def queued(play: Story, **payload: Any) -> UUID:
     async with play.runtime.database.write() as session:
         job = await enqueue_job(session, play.runtime, kind=KIND, owner_id=play.user_id, payload=payload, total=10)
         return job.id
 
 
-async def job(play: Play, job_id: UUID) -> Job:
+async def job(play: Story, job_id: UUID) -> Job:
     async with play.runtime.database.read() as session:
         found = await find_job(session, job_id, Viewer(user_id=play.user_id))
         assert found is not None
         return found
 
 
-async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
+async def until(play: Story, job_id: UUID, *statuses: str) -> Job:
     async def is_so() -> bool:
         return (await job(play, job_id)).status in statuses
 
@@ -63,14 +62,14 @@ async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
     return await job(play, job_id)
 
 
-async def claimed(play: Play, worker: str = "w") -> JobClaim:
+async def claimed(play: Story, worker: str = "w") -> JobClaim:
     claim = await claim_job(play.runtime, worker, [KIND])
     assert claim is not None
     return claim
 
 
 @asynccontextmanager
-async def working(play: Play, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
+async def running_worker(play: Story, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
     worker = JobWorker(play.runtime, name, {KIND: handler}, sweep)
     task = asyncio.create_task(worker.run())
     try:
@@ -98,9 +97,9 @@ async def until_stopped(work: JobWork) -> dict[str, Any]:
 
 async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
+        open_story(database_url, tmp_path) as play,
         play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
-        working(play, count),
+        running_worker(play, count),
     ):
         job_id = await queued(play)
         done = await until(play, job_id, "succeeded", "failed")
@@ -111,7 +110,7 @@ async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp
 
 
 async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await queued(play)
         claims = await asyncio.gather(*(claim_job(play.runtime, f"w{number}", [KIND]) for number in range(8)))
         assert len([claim for claim in claims if claim is not None]) == 1
@@ -119,20 +118,20 @@ async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path)
 
 
 async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         lost = JobWork(play.runtime, await claimed(play, "lost"))
         async with play.runtime.database.write() as session:
             await lost.commit_step(session, 4)
         assert await reap_jobs(play.runtime) == 0
         play.outlast_leases()
-        async with working(play, count, "second"):
+        async with running_worker(play, count, "second"):
             done = await until(play, job_id, "succeeded")
         assert (done.done, done.result) == (10, {"began_at": 4})
 
 
 async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         claim = await claimed(play)
         play.outlast_leases()
@@ -148,7 +147,7 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
 
 
 async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         for _ in range(3):
             await claimed(play)
@@ -161,7 +160,7 @@ async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url
 
 
 async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         for step in range(1, 6):
             work = JobWork(play.runtime, await claimed(play))
@@ -182,7 +181,10 @@ async def test_a_job_that_lasts_longer_than_its_lease_is_kept_alive_by_heartbeat
         await hold.wait()
         return {}
 
-    async with playing(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=0.02) as play, working(play, slow):
+    async with (
+        open_story(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=0.02) as play,
+        running_worker(play, slow),
+    ):
         job_id = await queued(play)
         await until(play, job_id, "running")
         lease = timedelta(seconds=LEASE_SECONDS)
@@ -212,12 +214,12 @@ async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, 
     async def rest(work: JobWork) -> dict[str, Any]:
         return {"went_on_from": work.claim.done}
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        async with working(play, endless):
+    async with open_story(database_url, tmp_path) as play:
+        async with running_worker(play, endless):
             job_id = await queued(play)
             await has_reported.wait()
         assert (await job(play, job_id)).status == "queued"
-        async with working(play, rest):
+        async with running_worker(play, rest):
             done = await until(play, job_id, "succeeded")
         assert done.result == {"went_on_from": 3}
 
@@ -238,9 +240,9 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
             await work.report(3)
             await asyncio.sleep(0)
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
-        async with asyncio.timeout(HANG_SECONDS), working(play, held):
+        async with asyncio.timeout(HANG_SECONDS), running_worker(play, held):
             await (await began.get()).finished.wait()
         left = await job(play, job_id)
         assert (left.status, left.result) == ("queued", {})
@@ -254,11 +256,11 @@ async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_p
         return {"seconds": asyncio.get_running_loop().time() - began}
 
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
+        open_story(database_url, tmp_path) as play,
         play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
     ):
         job_id = await queued(play)
-        async with working(play, quick):
+        async with running_worker(play, quick):
             done = await until(play, job_id, "succeeded")
         await play.runtime.bus.publish(user_topic(play.user_id), {"last": True})
         told = 0
@@ -278,7 +280,7 @@ async def test_what_goes_wrong_is_said(
     async def broken(work: JobWork) -> dict[str, Any]:
         raise error
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, broken):
+    async with open_story(database_url, tmp_path) as play, running_worker(play, broken):
         failed = await until(play, await queued(play), "failed")
         assert failed.error is not None
         assert failed.error["code"] == code
@@ -286,7 +288,7 @@ async def test_what_goes_wrong_is_said(
 
 
 async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, until_stopped):
+    async with open_story(database_url, tmp_path) as play, running_worker(play, until_stopped):
         job_id = await queued(play)
         await until(play, job_id, "running")
         viewer = Viewer(user_id=play.user_id)
@@ -298,7 +300,7 @@ async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_pa
 
 
 async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         claim = await claimed(play)
         play.outlast_leases()
@@ -309,7 +311,7 @@ async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, 
 
 
 async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         await claimed(play)
         await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
@@ -319,9 +321,9 @@ async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_
 
 
 async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         ids = [str(await queued(play)) for _ in range(3)]
-        async with asking(play.runtime, play.user_id, router) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             first = (await client.get("/jobs", params={"limit": 2})).json()
             rest = (await client.get("/jobs", params={"limit": 2, "after": first["next"]})).json()
             assert [item["id"] for item in first["items"] + rest["items"]] == ids[::-1]
@@ -336,6 +338,6 @@ async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
 
 
 async def test_somebody_elses_job_is_not_there(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         refused = await refusal_of(request_cancel(play.runtime, Viewer(user_id=uuid4()), await queued(play)))
         assert refused.code == "not_found"

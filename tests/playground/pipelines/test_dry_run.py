@@ -30,10 +30,10 @@ from tavernkit.playground.story.pipelines.documents import NewProfile
 from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
-from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
-from tests.playground.support.api import ORIGIN, asking
+from tests.playground.pipelines.profile_story import THOUGHT, ProfileStory, counting, profile, profile_story
 from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import ORIGIN, api_client
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.anyio
 NAMED = {**THOUGHT, "name": "A thought"}
 
 
-async def tried(play: Followed, profile_id: UUID, **asked: Any) -> dict[str, Any]:
+async def tried(play: ProfileStory, profile_id: UUID, **asked: Any) -> dict[str, Any]:
     """What came of trying a profile on the story."""
     job = await ask_dry_run(
         play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id, **asked)
@@ -51,7 +51,7 @@ async def tried(play: Followed, profile_id: UUID, **asked: Any) -> dict[str, Any
     return over.result
 
 
-async def rows(play: Followed) -> dict[str, int]:
+async def rows(play: ProfileStory) -> dict[str, int]:
     """How much there is of everything that a dry run must not touch."""
     kinds = (ArtifactHead, ArtifactVersion, PipelineRun, PipelineStepRun, OutboxEvent)
     async with play.runtime.database.read() as session:
@@ -62,7 +62,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.", "She wants company.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play:
         async with play.working():
             await play.turn("Is anybody there?")
         profile_id = (await play.pipeline_runs())[0].profile_id
@@ -88,7 +88,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
 
 
 async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(NAMED)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(NAMED)) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
@@ -109,7 +109,7 @@ async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_pat
 async def test_a_reply_is_asked_for_if_somebody_wants_one(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.", "It is dark.")
     echo = counting(template="{{ reply }}", artifacts=[{"tag": "echo", "visibility": "ui_only"}])
-    async with following(database_url, tmp_path, model, profile(echo)) as play:
+    async with profile_story(database_url, tmp_path, model, profile(echo)) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
@@ -125,7 +125,7 @@ async def test_before_anybody_has_answered_the_reply_before_stands_in_and_that_i
     database_url: str, tmp_path: Path
 ) -> None:
     echo = counting(template="{{ reply }}", artifacts=[{"tag": "echo", "visibility": "ui_only"}])
-    async with following(database_url, tmp_path, ScriptedModel("No."), profile(echo)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("No."), profile(echo)) as play:
         await play.say("Is anybody there?")
         profile_id = await play.follow(profile(echo), "Again")
         async with running_job_worker(play.runtime):
@@ -143,7 +143,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
         "template": "{{ rawUserMessage }} (rolled 6)",
         "select": True,
     }
-    async with following(database_url, tmp_path, ScriptedModel("So be it."), profile(rewrite)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("So be it."), profile(rewrite)) as play:
         await play.say("I jump.")
         profile_id = await play.follow(profile(rewrite), "Again")
         async with running_job_worker(play.runtime):
@@ -155,7 +155,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
 async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
     content = profile({**NAMED, "required": True}, counting())
-    async with following(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
+    async with profile_story(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         result = await tried(play, profile_id)
         assert (result["status"], result["failed_type"]) == ("error", "before_barrier")
@@ -165,7 +165,7 @@ async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: 
 
 
 async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         async with play.working():
             await play.turn()
         other = await create_profile(
@@ -182,7 +182,7 @@ async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str
 async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "Never."))
     content = profile(NAMED, counting())
-    async with following(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
+    async with profile_story(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         job = await ask_dry_run(play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id))
         await eventually(lambda: bool(model.requests))
@@ -204,7 +204,7 @@ async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: 
     long = counting(
         template="{% for i in (1..9000) %}lamp {% endfor %}", artifacts=[{"tag": "x", "visibility": "ui_only"}]
     )
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(long)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(long)) as play:
         profile_id = await play.follow(profile(long), "Again")
         async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
@@ -214,7 +214,7 @@ async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: 
 
 async def test_who_only_takes_part_is_not_told_what_people_must_not_see(database_url: str, tmp_path: Path) -> None:
     secret = counting(template="a secret", artifacts=[{"tag": "plan", "visibility": "prompt_only"}])
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(secret)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(secret)) as play:
         async with play.working():
             await play.turn()
             await play.turn()
@@ -229,7 +229,7 @@ async def test_who_only_takes_part_is_not_told_what_people_must_not_see(database
 
 
 async def test_only_who_has_the_profile_and_takes_part_can_try_it(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         profile_id = await play.follow(profile(counting()), "Again")
         asked = DryRun(conversation_id=play.conversation_id)
         stranger = Viewer(user_id=play.runtime.ids())
@@ -242,10 +242,10 @@ async def test_only_who_has_the_profile_and_takes_part_can_try_it(database_url: 
 
 
 async def test_over_http_what_cannot_be_tried_is_refused_at_once(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         profile_id = await play.follow(profile(counting()), "Again")
         here = {"conversation_id": str(play.conversation_id)}
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             path = f"/pipeline_profiles/{profile_id}/dry_run"
             wrong = await client.post(path, json={**here, "content": {"pipelines": [{"id": ""}]}})
             assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
@@ -264,12 +264,12 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
 ) -> None:
     model = ScriptedModel("The lamp is lit.", "She wants <b>company</b>.")
     content = profile(NAMED, counting())
-    async with following(database_url, tmp_path, model, profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
         place = f"{ORIGIN}/pipelines/{profile_id}/dry_run"
-        async with asking(play.runtime, play.user_id) as client, running_job_worker(play.runtime):
+        async with api_client(play.runtime, play.user_id) as client, running_job_worker(play.runtime):
             form = await client.get(place, params={"conversation": str(play.conversation_id)})
             assert f'<option value="{play.conversation_id}" selected' in form.text
             chosen = {"conversation_id": str(play.conversation_id)}

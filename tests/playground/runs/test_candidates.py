@@ -13,7 +13,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.story.replies.actions import ask_candidates
-from tests.playground.runs.group import gathered
+from tests.playground.runs.group import group_story
 from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS, eventually
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_they_come_to_the_person_and_change_nothing(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("I light the lamp.", "I say nothing.", ModelError("It is asleep.", code="unavailable"))
-    async with gathered(database_url, tmp_path, "Ada", model=model) as group, running_job_worker(group.runtime):
+    async with group_story(database_url, tmp_path, "Ada", model=model) as group, running_job_worker(group.runtime):
         before, state = await group.told(), await group.conversation()
         async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
             asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=3)
@@ -48,7 +48,7 @@ async def test_they_come_to_the_person_and_change_nothing(database_url: str, tmp
 
 async def test_a_silent_model_is_left_when_they_are_not_wanted_any_more(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "Never."))
-    async with gathered(database_url, tmp_path, "Ada", model=model) as group, running_job_worker(group.runtime):
+    async with group_story(database_url, tmp_path, "Ada", model=model) as group, running_job_worker(group.runtime):
         asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=2)
         await eventually(lambda: len(model.requests) >= 2)
         await request_cancel(group.runtime, group.viewer, asked.id)
@@ -57,7 +57,7 @@ async def test_a_silent_model_is_left_when_they_are_not_wanted_any_more(database
 
 
 async def test_only_who_takes_part_can_have_them(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada") as group:
+    async with group_story(database_url, tmp_path, "Ada") as group:
         stranger = group.viewer.with_(user_id=group.runtime.ids())
         refused = await refusal_of(ask_candidates(group.runtime, stranger, group.conversation_id, count=1))
         assert refused.code == "not_found"

@@ -15,7 +15,7 @@ import pytest
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.runs.round_control import choose_queue
-from tests.playground.runs.group import BROKEN, Group, gathered
+from tests.playground.runs.group import BROKEN, Group, group_story
 from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.web import browser
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 STREAMS = {"Accept": "text/vnd.turbo-stream.html, text/html"}
 
 
-class Desk:
+class GroupPage:
     """A group, and a browser at its chat page."""
 
     def __init__(self, group: Group, client: httpx2.AsyncClient) -> None:
@@ -58,16 +58,18 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(url: str, folder: Path, *names: str, model: ScriptedModel | None = None) -> AsyncIterator[Desk]:
+async def group_page(
+    url: str, folder: Path, *names: str, model: ScriptedModel | None = None
+) -> AsyncIterator[GroupPage]:
     async with (
-        gathered(url, folder, *names, model=model, reply_order="list") as group,
+        group_story(url, folder, *names, model=model, reply_order="list") as group,
         browser(group.runtime, group.user_id) as client,
     ):
-        yield Desk(group, client)
+        yield GroupPage(group, client)
 
 
 async def test_there_is_no_bar_where_one_character_answers(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         assert await one.bar() == ""
         await one.group.say()
         assert await one.bar() == ""
@@ -75,7 +77,7 @@ async def test_there_is_no_bar_where_one_character_answers(sqlite_url: str, tmp_
 
 
 async def test_the_bar_says_who_speaks_who_is_next_and_why(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         assert "Nobody is speaking." in await three.bar()
         await three.group.say()
         bar = await three.bar()
@@ -86,7 +88,7 @@ async def test_the_bar_says_who_speaks_who_is_next_and_why(database_url: str, tm
 
 
 async def test_a_round_is_paused_resumed_skipped_and_ended_with_plain_forms(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         paused = await three.press("round/pause")
         assert paused.headers["location"] == three.path
@@ -102,7 +104,7 @@ async def test_a_round_is_paused_resumed_skipped_and_ended_with_plain_forms(sqli
 
 
 async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         answer = await two.send("round/pause")
         assert answer.status_code == 200
@@ -116,7 +118,7 @@ async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_p
 
 
 async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.mute("Ben")
         assert re.search(r"Let </span><span[^>]*>Ben</span>.*speak</span></span> <span[^>]*>muted", await two.bar())
         await two.press("generate", speaker_id=two.id("Ben"))
@@ -128,7 +130,7 @@ async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_pa
 
 
 async def test_a_failed_reply_says_its_sentence_in_the_bar(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         await two.group.fail()
         bar = await two.bar()
@@ -140,7 +142,7 @@ async def test_a_failed_reply_says_its_sentence_in_the_bar(sqlite_url: str, tmp_
 
 
 async def test_auto_mode_counts_down_and_one_press_stops_it(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.press("auto-mode", rounds=2)
         assert "2 to go" in await two.bar()
         for _ in range(2):
@@ -156,7 +158,7 @@ async def test_auto_mode_counts_down_and_one_press_stops_it(sqlite_url: str, tmp
 
 
 async def test_the_order_is_changed_with_a_plain_form(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         page = await three.look("/round")
         assert "is speaking now and is not interrupted" in page
@@ -172,7 +174,7 @@ async def test_the_order_is_changed_with_a_plain_form(database_url: str, tmp_pat
 
 
 async def test_who_saw_another_round_is_shown_the_one_there_is(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         old = await three.group.round()
         assert old is not None
@@ -191,7 +193,7 @@ async def test_who_saw_another_round_is_shown_the_one_there_is(sqlite_url: str, 
 
 
 async def test_nobody_chosen_begins_no_round(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         refused = await two.client.post(f"{two.path}/round", data={"round_id": "", "member": [""]})
         assert refused.status_code == 409
         assert 'role="alert"' in refused.text
@@ -199,7 +201,7 @@ async def test_nobody_chosen_begins_no_round(sqlite_url: str, tmp_path: Path) ->
 
 
 async def test_the_copilot_says_how_many_messages_it_has_to_go(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         assert 'data-steps="0"' in await one.look("/copilot")
         await one.press("copilot", steps=3)
         assert "Copilot, 3 to go" in await one.look()
@@ -216,7 +218,7 @@ async def test_the_copilot_says_how_many_messages_it_has_to_go(sqlite_url: str, 
 
 async def test_suggestions_can_be_changed_and_sent_without_scripts(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("I light the <lamp>.", ModelError("It is asleep.", code="unavailable"))
-    async with desk(sqlite_url, tmp_path, "Ada", model=model) as one:
+    async with group_page(sqlite_url, tmp_path, "Ada", model=model) as one:
         asked = await one.press("candidates", count=2)
         below = asked.headers["location"].removeprefix(one.path)
         assert "They are being written." in await one.look(below)
@@ -232,7 +234,7 @@ async def test_suggestions_can_be_changed_and_sent_without_scripts(sqlite_url: s
 
 
 async def test_suggestions_belong_to_a_conversation_and_are_at_most_four(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         drawn = await two.send("candidates", count=4)
         assert drawn.text.count('data-copilot-target="candidate"') == 4
         [job] = re.findall(r'data-job="([^"]+)"', drawn.text)
@@ -242,7 +244,7 @@ async def test_suggestions_belong_to_a_conversation_and_are_at_most_four(sqlite_
 
 
 async def test_the_preview_shows_blocks_lore_and_the_exact_request(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say("Where is the <ferry>?")
         await two.group.speak("Gone.")
         page = (await two.client.get(f"{two.path}/preview")).text
@@ -258,7 +260,7 @@ async def test_the_preview_shows_blocks_lore_and_the_exact_request(sqlite_url: s
 
 
 async def test_a_preview_that_cannot_be_is_a_sentence_in_the_frame(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         refused = await one.client.get(f"{one.path}/preview?kind=continue")
         assert refused.status_code == 409
         assert '<turbo-frame id="preview">' in refused.text
@@ -266,7 +268,7 @@ async def test_a_preview_that_cannot_be_is_a_sentence_in_the_frame(sqlite_url: s
 
 
 async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         round = await two.group.round()
         assert round is not None

@@ -24,7 +24,7 @@ from tavernkit.playground.story.runs.service import (
     reap_runs,
 )
 from tavernkit.playground.story.spaces.service import start_story
-from tests.playground.playing import LEASE_SECONDS, claim_run, extend_lease, playing
+from tests.playground.playing import LEASE_SECONDS, claim_run, extend_lease, open_story
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
@@ -33,14 +33,14 @@ HALF_A_LEASE = timedelta(seconds=LEASE_SECONDS / 2)
 
 
 async def test_one_of_many_workers_gets_the_run(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         claims = await asyncio.gather(*(claim_run(play.runtime, f"w{number}") for number in range(8)))
         assert len([claim for claim in claims if claim is not None]) == 1
 
 
 async def test_the_database_itself_allows_one_running_and_one_queued_run(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         run = await play.run()
         for status in ("queued", "running"):
@@ -62,7 +62,7 @@ async def test_the_database_itself_allows_one_running_and_one_queued_run(databas
 
 
 async def test_a_lost_worker_is_noticed_and_its_text_kept(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("Again.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("Again.")) as play:
         await play.say()
         claim = await claim_run(play.runtime, "lost")
         assert claim is not None
@@ -80,7 +80,7 @@ async def test_a_lost_worker_is_noticed_and_its_text_kept(database_url: str, tmp
 
 
 async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         claim = await claim_run(play.runtime, "slow")
         assert claim is not None
@@ -98,7 +98,7 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
 
 
 async def test_stop_ends_a_run_whose_worker_is_gone_at_once(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         claim = await claim_run(play.runtime, "lost")
         assert claim is not None
@@ -110,7 +110,7 @@ async def test_stop_ends_a_run_whose_worker_is_gone_at_once(database_url: str, t
 
 
 async def test_stop_ends_a_run_that_was_last_heard_of_in_the_future(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         play.skipped = timedelta(hours=2)
         claim = await claim_run(play.runtime, "lost")
@@ -121,7 +121,7 @@ async def test_stop_ends_a_run_that_was_last_heard_of_in_the_future(database_url
 
 
 async def test_stopping_a_round_ends_a_run_whose_worker_is_gone(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         assert await claim_run(play.runtime, "lost") is not None
         play.outlast_leases()
@@ -134,7 +134,7 @@ async def test_a_heartbeat_keeps_a_run_alive_that_lasts_longer_than_its_lease(
 ) -> None:
     hold = asyncio.Event()
     model = ScriptedModel((hold, "Done."))
-    async with playing(database_url, tmp_path, model, heartbeat_seconds=0.02) as play, play.working():
+    async with open_story(database_url, tmp_path, model, heartbeat_seconds=0.02) as play, play.working():
         await play.say()
         await play.until(lambda run: run.status == "running")
         for _ in range(3):
@@ -149,7 +149,7 @@ async def test_a_heartbeat_keeps_a_run_alive_that_lasts_longer_than_its_lease(
 async def test_a_run_that_is_locked_for_long_does_not_cost_another_its_lease(
     migrated_postgres_url: str, tmp_path: Path
 ) -> None:
-    async with playing(migrated_postgres_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(migrated_postgres_url, tmp_path) as play:
         await play.say()
         locked = await claim_run(play.runtime, "w")
         async with play.runtime.database.read() as session:
@@ -178,7 +178,7 @@ async def test_a_run_whose_end_cannot_be_written_ends_with_its_lease_and_the_wor
 ) -> None:
     hold = asyncio.Event()
     model = ScriptedModel((hold, "Lost."), "Here again.")
-    async with playing(database_url, tmp_path, model, heartbeat_seconds=0.02) as play, play.working():
+    async with open_story(database_url, tmp_path, model, heartbeat_seconds=0.02) as play, play.working():
         await play.say()
         await play.until(lambda _: bool(model.requests))
         engine = play.runtime.database.apart("work").engine.sync_engine
@@ -207,7 +207,7 @@ async def test_a_run_whose_end_cannot_be_written_ends_with_its_lease_and_the_wor
 
 async def test_a_worker_that_stops_hands_back_what_has_not_begun(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(),), "From the second worker.")
-    async with playing(database_url, tmp_path, model) as play:
+    async with open_story(database_url, tmp_path, model) as play:
         async with play.working("first"):
             await play.say()
             await play.until(lambda _: bool(model.requests))
@@ -218,7 +218,7 @@ async def test_a_worker_that_stops_hands_back_what_has_not_begun(database_url: s
 
 
 async def test_a_worker_that_stops_in_the_middle_keeps_the_text(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel(("Half a sen", asyncio.Event()))) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel(("Half a sen", asyncio.Event()))) as play:
         async with play.working():
             await play.say()
             await play.until(lambda run: play.runtime.live_text.get(run.id) == "Half a sen")
@@ -227,7 +227,7 @@ async def test_a_worker_that_stops_in_the_middle_keeps_the_text(database_url: st
 
 
 async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.change_space(during_generation_user_input_policy="queue")
         await play.say()
         claim = await claim_run(play.runtime, "w")
@@ -244,7 +244,7 @@ async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url
 async def test_handing_back_never_takes_away_what_was_written_down(
     database_url: str, tmp_path: Path, is_stopped: bool
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         claim = await claim_run(play.runtime, "w")
         assert claim is not None
@@ -257,7 +257,7 @@ async def test_handing_back_never_takes_away_what_was_written_down(
 
 
 async def test_twenty_conversations_are_answered_once_each_by_three_workers(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("Yes.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("Yes.")) as play:
         async with play.runtime.database.read() as session:
             owner = (await session.scalars(select(User))).one()
             character = (await session.scalars(select(Character))).one()

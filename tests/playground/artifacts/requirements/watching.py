@@ -13,7 +13,7 @@ from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
-from tests.playground.pipelines.following import Followed
+from tests.playground.pipelines.profile_story import ProfileStory
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["heard", "listening", "places_of", "thought", "told"]
@@ -45,12 +45,12 @@ def told(model: ScriptedModel, place: int = -1) -> list[str]:
 
 
 @asynccontextmanager
-async def listening(play: Followed) -> AsyncIterator[Subscription]:
+async def listening(play: ProfileStory) -> AsyncIterator[Subscription]:
     async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news:
         yield news
 
 
-async def heard(play: Followed, news: Subscription) -> list[dict[str, Any]]:
+async def heard(play: ProfileStory, news: Subscription) -> list[dict[str, Any]]:
     """Everything that was published up to now; whoever else publishes has stopped."""
     last = {"last": True}
     await play.runtime.bus.publish(conversation_topic(play.conversation_id), last)

@@ -19,17 +19,17 @@ from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.llm.base import ModelClient
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.support.web import ORIGIN, web_app
 from tests.support.hanging import HANG_SECONDS
 
-__all__ = ["Talk", "key_of", "pieces_of", "said", "talking"]
+__all__ = ["ModelsClient", "key_of", "models_client", "pieces_of", "said"]
 
 
-class Talk:
+class ModelsClient:
     """The program, with a key of the owner's; `model` is the character that everybody begins with."""
 
-    def __init__(self, play: Play, app: Any, client: httpx2.AsyncClient, model: str) -> None:
+    def __init__(self, play: Story, app: Any, client: httpx2.AsyncClient, model: str) -> None:
         self.play = play
         self.runtime = play.runtime
         self.app = app
@@ -108,22 +108,24 @@ def pieces_of(answer: httpx2.Response) -> list[Any]:
     return [line[6:] if line == "data: [DONE]" else json.loads(line[6:]) for line in lines]
 
 
-async def key_of(play: Play, viewer: Viewer) -> str:
+async def key_of(play: Story, viewer: Viewer) -> str:
     made = await create_api_key(play.runtime, viewer, name="script")
     assert isinstance(made, NewKey)
     return made.key
 
 
 @asynccontextmanager
-async def talking(url: str, folder: Path, model: ModelClient, *, works: bool = True) -> AsyncIterator[Talk]:
+async def models_client(
+    url: str, folder: Path, model: ModelClient, *, works: bool = True
+) -> AsyncIterator[ModelsClient]:
     """The application with its seeded character; with a worker, unless the test is about there being none."""
-    async with playing(url, folder, model) as play:
+    async with open_story(url, folder, model) as play:
         app = web_app(play.runtime, play.user_id)
         headers = {"Authorization": f"Bearer {await key_of(play, play.viewer)}"}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as client:
             (first,) = (await client.get("/v1/models")).json()["data"]
-            talk = Talk(play, app, client, first["id"])
+            talk = ModelsClient(play, app, client, first["id"])
             if not works:
                 yield talk
                 return
