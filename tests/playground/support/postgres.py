@@ -7,13 +7,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
+
+from tests.support.hanging import wait_until
 
 __all__ = ["PostgresServer", "running_postgres"]
 
@@ -151,13 +152,14 @@ def _binaries(folder: Path) -> tuple[Path, str | None]:
 
 
 def _wait_until_ready(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
-    while True:
-        try:
-            server.connect().close()
-        except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()}") from None
-            time.sleep(0.02)
-        else:
-            return
+    wait_until(lambda: _takes_connections(server) or process.poll() is not None)
+    if process.poll() is not None:
+        raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()}")
+
+
+def _takes_connections(server: PostgresServer) -> bool:
+    try:
+        server.connect().close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +13,12 @@ from typing import Protocol, TypeVar
 import pytest
 
 from tests.playground.support.forking import Forked, tavernkit
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 __all__ = ["Child", "Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
 
 _P = TypeVar("_P", bound="Process")
 
-_START_SECONDS = 60
-_STOP_SECONDS = 15
 _LOG_LINES_SHOWN = 80
 
 
@@ -64,13 +62,11 @@ class Process:
         """Start and wait until it answers."""
         assert self._running is None, f"the {self.name} is already running"
         self._log_begins = self.log.stat().st_size if self.log.exists() else 0
-        self._running = self.spawn()
-        end = time.monotonic() + _START_SECONDS
-        while not self.is_up():
-            if self._running.poll() is not None or time.monotonic() > end:
-                self.kill()
-                raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
-            time.sleep(0.02)
+        self._running = child = self.spawn()
+        wait_until(lambda: self.is_up() or child.poll() is not None)
+        if not self.is_up():
+            self.kill()
+            raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
 
     def whole_environment(self) -> dict[str, str]:
         """What the process finds in its environment."""
@@ -115,7 +111,7 @@ class Process:
     def _end(self, sign: signal.Signals) -> None:
         assert self._running is not None, f"the {self.name} is not running"
         self._running.send_signal(sign)
-        self._running.wait(_STOP_SECONDS)
+        self._running.wait(HANG_SECONDS)
         self._running = None
 
 
