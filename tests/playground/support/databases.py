@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from tavernkit.playground.base.database.migrate import upgrade
+from tests.playground.support.compiling import share_compiled_statements
 from tests.playground.support.postgres import PostgresServer, running_postgres
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 KINDS = ["sqlite", "postgresql"]
+
+share_compiled_statements()
 
 
 @pytest.fixture(scope="session")
