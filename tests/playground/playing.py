@@ -217,12 +217,13 @@ class Story:
     async def until(self, condition: Callable[[Run], bool]) -> Run:
         """The newest run, as soon as it is so."""
 
+        run = await self.run()
+
         async def is_so() -> bool:
             nonlocal run
             run = await self.run()
             return condition(run)
 
-        run = await self.run()
         await eventually(is_so)
         return run
 

@@ -11,7 +11,9 @@ from uuid import UUID
 
 import httpx2
 import pytest
+from sqlalchemy import select
 
+from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.runs.round_control import choose_queue
@@ -238,7 +240,10 @@ async def test_suggestions_belong_to_a_conversation_and_are_at_most_four(sqlite_
         drawn = await two.send("candidates", count=4)
         assert drawn.text.count('data-copilot-target="candidate"') == 4
         [job] = re.findall(r'data-job="([^"]+)"', drawn.text)
-        other = f"/conversations/{two.group._play.conversation_id}/candidates/{job}"
+        async with two.group.runtime.database.read() as session:
+            elsewhere = Conversation.id != two.group.conversation_id
+            other_id = (await session.scalars(select(Conversation.id).where(elsewhere))).one()
+        other = f"/conversations/{other_id}/candidates/{job}"
         assert (await two.client.get(other)).status_code == 404
         assert (await two.send("candidates", count=5)).status_code == 422
 

@@ -1,7 +1,7 @@
 """Workers that vanish, workers that stop, and workers that come back too late."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,11 @@ async def test_a_heartbeat_keeps_a_run_alive_that_lasts_longer_than_its_lease(
         for _ in range(3):
             play.skipped += HALF_A_LEASE
             now = play.runtime.clock()
-            await play.until(lambda run, now=now: run.heartbeat_at is not None and run.heartbeat_at >= now)
+
+            def has_been_heard_of(run: Run, since: datetime = now) -> bool:
+                return run.heartbeat_at is not None and run.heartbeat_at >= since
+
+            await play.until(has_been_heard_of)
             assert await reap_runs(play.runtime) == 0
         hold.set()
         await play.until(lambda run: run.status == "succeeded")
