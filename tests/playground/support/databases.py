@@ -13,19 +13,21 @@ import pytest
 
 from tavernkit.playground.base.database.migrate import upgrade
 from tests.playground.support.compiling import share_compiled_statements
-from tests.playground.support.postgres import PostgresServer, running_postgres
+from tests.playground.support.postgres import PostgresServer, ReusedDatabases, running_postgres
 
 __all__ = [
     "database_url",
     "empty_database_url",
     "migrated_database_url",
     "migrated_postgres",
+    "migrated_postgres_copies",
     "migrated_postgres_url",
     "migrated_sqlite",
     "migrated_sqlite_url",
     "new_database_url",
     "new_sqlite_url",
     "postgres_server",
+    "postgres_story_copies",
     "postgres_story_url",
     "postgres_url",
     "postgres_with_story",
@@ -104,9 +106,20 @@ async def _begin_story(url: str, folder: Path) -> None:
         await one_story(runtime)
 
 
+@pytest.fixture(scope="session")
+def migrated_postgres_copies(postgres_server: PostgresServer, migrated_postgres: str) -> ReusedDatabases:
+    return ReusedDatabases(postgres_server, migrated_postgres)
+
+
+@pytest.fixture(scope="session")
+def postgres_story_copies(postgres_server: PostgresServer, postgres_with_story: str) -> ReusedDatabases:
+    return ReusedDatabases(postgres_server, postgres_with_story)
+
+
 @pytest.fixture
-def migrated_postgres_url(postgres_server: PostgresServer, migrated_postgres: str) -> Iterator[str]:
-    yield from _copied(postgres_server, migrated_postgres)
+def migrated_postgres_url(migrated_postgres_copies: ReusedDatabases) -> Iterator[str]:
+    with migrated_postgres_copies.lend() as url:
+        yield url
 
 
 @pytest.fixture
@@ -116,8 +129,9 @@ def migrated_sqlite_url(tmp_path: Path, migrated_sqlite: Path) -> str:
 
 
 @pytest.fixture
-def postgres_story_url(postgres_server: PostgresServer, postgres_with_story: str) -> Iterator[str]:
-    yield from _copied(postgres_server, postgres_with_story)
+def postgres_story_url(postgres_story_copies: ReusedDatabases) -> Iterator[str]:
+    with postgres_story_copies.lend() as url:
+        yield url
 
 
 @pytest.fixture
@@ -148,12 +162,6 @@ def empty_database_url(request: pytest.FixtureRequest) -> str:
 def new_database_url(kind: str, folder: Path, server: PostgresServer) -> str:
     """The address of a database of this kind without any table; an SQLite file is made in the folder."""
     return server.url(server.create_database()) if kind == "postgresql" else _sqlite(folder / f"{uuid4().hex}.db")
-
-
-def _copied(server: PostgresServer, template: str) -> Iterator[str]:
-    name = server.create_database(template=template)
-    yield server.url(name)
-    server.forget_database(name)
 
 
 def _address(request: pytest.FixtureRequest, on_sqlite: str, on_postgresql: str) -> str:
