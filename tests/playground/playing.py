@@ -20,6 +20,7 @@ from tavernkit.playground.base.database.lease_clock import LeaseClock
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, OutboxEvent, Provider, Run
 from tavernkit.playground.base.llm.base import ModelClient
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import RUNS, conversation_topic
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
@@ -29,7 +30,7 @@ from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_le
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
-from tests.support.hanging import eventually
+from tests.support.hanging import HANG_SECONDS
 
 __all__ = [
     "LEASE_SECONDS",
@@ -45,6 +46,7 @@ __all__ = [
 
 LEASE_SECONDS = 600.0
 HEARTBEAT_SECONDS = 1.0
+LOOK_AGAIN_SECONDS = 0.05
 
 
 async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
@@ -215,16 +217,11 @@ class Story:
             return found.one()
 
     async def until(self, condition: Callable[[Run], bool]) -> Run:
-        """The newest run, as soon as it is so."""
-
-        run = await self.run()
-
-        async def is_so() -> bool:
-            nonlocal run
-            run = await self.run()
-            return condition(run)
-
-        await eventually(is_so)
+        """The newest run, as soon as it is so: looked at whenever there is news, and now and then without any."""
+        topic = conversation_topic(self.conversation_id)
+        async with asyncio.timeout(HANG_SECONDS), self.runtime.bus.subscribe(RUNS, topic) as news:
+            while not condition(run := await self.run()):
+                await news.next(unless=self.runtime.stopping, within=LOOK_AGAIN_SECONDS)
         return run
 
     @asynccontextmanager
