@@ -75,8 +75,8 @@ async def chat_page(play: Story) -> AsyncIterator[Reader]:
 
 
 @pytest.fixture
-async def story(database_url: str, tmp_path: Path) -> AsyncIterator[Story]:
-    async with open_story(database_url, tmp_path) as told:
+async def story(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Story]:
+    async with open_story(sqlite_url, tmp_path) as told:
         yield told
 
 

@@ -72,8 +72,8 @@ async def test_the_owner_may_do_everything_with_every_message(database_url: str,
         assert 'id="composer_text"' in page
 
 
-async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, house, _):
+async def test_others_are_offered_only_what_they_may_do(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, house, _):
         greeting = (await story.rows())[0]
         (told,) = await story.narrate("It rains.")
         address = f"/conversations/{story.conversation_id}"
@@ -100,8 +100,8 @@ async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_p
         assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 404
 
 
-async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         address = f"/conversations/{story.conversation_id}"
         async with story.runtime.database.write() as session:
             own = select(SpaceMembership).where(SpaceMembership.user_id == story.user_id)
@@ -114,8 +114,8 @@ async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(databas
         assert len(await story.rows()) == before
 
 
-async def test_an_archived_conversation_is_read_and_branched_but_not_changed(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_an_archived_conversation_is_read_and_branched_but_not_changed(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         async with story.runtime.database.write() as session:
             (await session.get_one(Conversation, story.conversation_id)).status = "archived"
@@ -124,8 +124,8 @@ async def test_an_archived_conversation_is_read_and_branched_but_not_changed(dat
         assert 'id="composer_text"' not in page
 
 
-async def test_a_message_is_edited_without_scripts(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_a_message_is_edited_without_scripts(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains <b>hard</b>.")
         form = (await browser.get(f"/messages/{told.id}/edit")).text
         assert "It rains &lt;b&gt;hard&lt;/b&gt;.</textarea>" in form
@@ -136,8 +136,8 @@ async def test_a_message_is_edited_without_scripts(database_url: str, tmp_path: 
         assert await story.shown() == ["It snows."]
 
 
-async def test_what_was_typed_stays_when_it_is_refused(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_what_was_typed_stays_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
         stale = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 1})
@@ -227,10 +227,8 @@ async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: s
         assert (await story.conversation(UUID(place[1]))).kind == "checkpoint"
 
 
-async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(
-    database_url: str, tmp_path: Path
-) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         here = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
         assert (here.status_code, 'id="stop_form"' in here.text) == (200, True)
@@ -278,8 +276,8 @@ async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url
         assert max(counts) < 20
 
 
-async def test_a_character_shows_the_pictures_of_its_own_card(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (_, house, browser):
+async def test_a_character_shows_the_pictures_of_its_own_card(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (_, house, browser):
         for name, image in (("Mira", picture("teal")), ("Mara", picture("red"))):
             story = await begun_with(house, browser, smiling(name, image))
             greeting = (await story.rows())[0]
@@ -308,8 +306,8 @@ async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path:
         assert len(many) == len(alone)
 
 
-async def test_a_reply_says_with_how_much_lore_it_was_written(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (_, house, browser):
+async def test_a_reply_says_with_how_much_lore_it_was_written(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (_, house, browser):
         story = await begun_with(house, browser, card_files.charx(card_files.v3()))
         async with story.working():
             for words, entries in (("It is late.", 0), ("A gear is missing.", 1)):

@@ -57,16 +57,16 @@ async def test_a_reply_comes_whole(database_url: str, tmp_path: Path) -> None:
         assert str(run.speaker_membership_id).startswith(talk.model.rpartition("-")[2])
 
 
-async def test_texts_may_come_in_parts(database_url: str, tmp_path: Path) -> None:
-    async with models_client(database_url, tmp_path, ScriptedModel("Good.")) as talk:
+async def test_texts_may_come_in_parts(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel("Good.")) as talk:
         parts = [{"type": "text", "text": "Hello"}, {"type": "text", "text": "there"}]
         id = (await talk.reply({"role": "user", "content": parts}))["tavernkit"]["conversation_id"]
         assert await talk.told(id) == [("user", "Hello\nthere"), ("assistant", "Good.")]
 
 
-async def test_a_reply_that_was_cut_says_so(database_url: str, tmp_path: Path) -> None:
+async def test_a_reply_that_was_cut_says_so(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(["Once upon a time.", Finished(reason="length")])
-    async with models_client(database_url, tmp_path, model) as talk:
+    async with models_client(sqlite_url, tmp_path, model) as talk:
         assert (await talk.reply(*HELLO))["choices"][0]["finish_reason"] == "length"
         events = pieces_of(await talk.ask(*HELLO, stream=True))
         assert events[-2]["choices"][0]["finish_reason"] == "length"
@@ -89,9 +89,9 @@ async def test_a_reply_comes_as_it_is_written(database_url: str, tmp_path: Path)
             assert "usage" not in event
 
 
-async def test_what_it_used_is_told_at_the_end_if_asked_for(database_url: str, tmp_path: Path) -> None:
+async def test_what_it_used_is_told_at_the_end_if_asked_for(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(["Good.", Finished(reason="stop", prompt_tokens=70, completion_tokens=1)])
-    async with models_client(database_url, tmp_path, model) as talk:
+    async with models_client(sqlite_url, tmp_path, model) as talk:
         *events, used, _ = pieces_of(await talk.ask(*HELLO, stream=True, stream_options={"include_usage": True}))
         assert used["choices"] == []
         assert used["usage"] == {"prompt_tokens": 70, "completion_tokens": 1, "total_tokens": 71}
@@ -129,8 +129,8 @@ async def test_pieces_that_were_lost_are_made_up_for(database_url: str, tmp_path
         assert text_of(pieces_of(await asking)) == "One two three."
 
 
-async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(database_url: str, tmp_path: Path) -> None:
-    async with models_client(database_url, tmp_path, ScriptedModel("One two three.")) as talk:
+async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel("One two three.")) as talk:
         change = {"settings_version": 0, "settings": {"llm": {"stream": False}}}
         space_id = (await talk.conversation(talk.play.conversation_id)).space_id
         answer = await talk.client.patch(f"/api/v1/spaces/{space_id}/settings", json=change)
@@ -139,10 +139,10 @@ async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(database_
         assert [event["choices"][0]["delta"] for event in events[:-1]][1:] == [{"content": "One two three."}, {}]
 
 
-async def test_who_received_more_than_was_kept_still_goes_on_there(database_url: str, tmp_path: Path) -> None:
+async def test_who_received_more_than_was_kept_still_goes_on_there(sqlite_url: str, tmp_path: Path) -> None:
     """The end of a reply in which the model speaks for the person is cut off, but it was streamed."""
     speech = ["Tea?"]
-    async with models_client(database_url, tmp_path, ScriptedModel(speech, "Here.")) as talk:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(speech, "Here.")) as talk:
         async with talk.runtime.database.read() as session:
             person = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "human"))).one()
         speech[0] = f"Tea?\n{person.cached_display_name}: Yes, please!"
@@ -157,8 +157,8 @@ async def test_who_received_more_than_was_kept_still_goes_on_there(database_url:
 FAULT = ModelError("The provider has no room. Try again later.", code="unavailable")
 
 
-async def test_a_model_that_fails_is_told_with_its_sentence(database_url: str, tmp_path: Path) -> None:
-    async with models_client(database_url, tmp_path, ScriptedModel(FAULT)) as talk:
+async def test_a_model_that_fails_is_told_with_its_sentence(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(FAULT)) as talk:
         answer = await talk.ask(*HELLO)
         assert answer.status_code == 502
         assert answer.json()["error"] == {
@@ -167,8 +167,8 @@ async def test_a_model_that_fails_is_told_with_its_sentence(database_url: str, t
         assert answer.headers["x-should-retry"] == "false"
 
 
-async def test_a_model_that_fails_halfway_ends_the_stream_with_an_error(database_url: str, tmp_path: Path) -> None:
-    async with models_client(database_url, tmp_path, ScriptedModel(["One two", FAULT])) as talk:
+async def test_a_model_that_fails_halfway_ends_the_stream_with_an_error(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(["One two", FAULT])) as talk:
         answer = await talk.ask(*HELLO, stream=True)
         *events, last = pieces_of(answer)
         assert (answer.status_code, last["error"]["message"]) == (200, str(FAULT))

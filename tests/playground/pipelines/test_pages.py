@@ -67,8 +67,8 @@ class ProfilePages:
 
 
 @pytest.fixture
-async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[ProfilePages]:
-    async with open_house(database_url, tmp_path) as house:
+async def pages(sqlite_url: str, tmp_path: Path) -> AsyncIterator[ProfilePages]:
+    async with open_house(sqlite_url, tmp_path) as house:
         yield ProfilePages(house)
 
 

@@ -60,8 +60,8 @@ async def _state(story: PromptStory) -> dict[str, Any]:
         return state
 
 
-async def test_a_card_from_risuai_is_told_by_its_rules(database_url: str, tmp_path: Path) -> None:
-    async with prompt_story(database_url, tmp_path, "She answers quietly.", cards={"Ada": CARD}) as story:
+async def test_a_card_from_risuai_is_told_by_its_rules(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, "She answers quietly.", cards={"Ada": CARD}) as story:
         await story.say_as("Robin", "Is the lamp lit, {{char}}?")
         prompt = await story.prompt("Ada")
         system, *rest = texts(prompt)
@@ -83,9 +83,9 @@ async def test_what_happens_to_variables_belongs_to_the_swipe(database_url: str,
             assert (await _state(story))["variables.replies"] == count
 
 
-async def test_the_settings_say_otherwise(database_url: str, tmp_path: Path) -> None:
+async def test_the_settings_say_otherwise(sqlite_url: str, tmp_path: Path) -> None:
     cards = {"Ada": CARD, "Bo": {"description": "{{upper::quiet}}"}}
-    async with prompt_story(database_url, tmp_path, cards=cards) as story:
+    async with prompt_story(sqlite_url, tmp_path, cards=cards) as story:
         await story.say_as("Robin", "Hello?")
         await story.set(prompt={"platform": "sillytavern"})
         assert any("{{#when" in text for text in texts(await story.prompt("Ada")))
@@ -95,24 +95,22 @@ async def test_the_settings_say_otherwise(database_url: str, tmp_path: Path) -> 
         assert any("{{upper::quiet}}" in text for text in texts(await story.prompt("Bo")))
 
 
-async def test_people_are_never_spoken_for_by_risuai(database_url: str, tmp_path: Path) -> None:
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD}) as story:
+async def test_people_are_never_spoken_for_by_risuai(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD}) as story:
         await story.say_as("Robin", "Hello?")
         prompt = await story.prompt("Robin", kind="impersonate")
         assert prompt.inputs.generation_type == "impersonate"
         assert not any(warning.code == "generation_type_unsupported" for warning in prompt.plan.warnings)
 
 
-async def test_a_preset_of_risuai_orders_the_prompt(database_url: str, tmp_path: Path) -> None:
+async def test_a_preset_of_risuai_orders_the_prompt(sqlite_url: str, tmp_path: Path) -> None:
     template = [
         {"type": "plain", "type2": "main", "role": "system", "text": "First of all, {{user}}."},
         {"type": "chat", "rangeStart": 0, "rangeEnd": "end"},
         {"type": "description", "innerFormat": "<who>{{slot}}</who>"},
     ]
     settings = read_settings(LooseObject({"promptTemplate": template, "maxContext": 4000}, ReportBuilder()))
-    async with prompt_story(
-        database_url, tmp_path, cards={"Ada": {"description": "Keeps {{lower::LEDGERS}}."}}
-    ) as story:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": {"description": "Keeps {{lower::LEDGERS}}."}}) as story:
         outcome = await import_preset(story.runtime, story.viewer, write_preset_file(settings), name="Mine")
         row, report = outcome
         assert (row.kind, row.name, report.format) == ("risuai", "Mine", "risup")
@@ -123,23 +121,23 @@ async def test_a_preset_of_risuai_orders_the_prompt(database_url: str, tmp_path:
         assert texts(prompt)[-2:] == ["Hello?", "<who>Keeps ledgers.</who>"]
 
 
-async def test_a_preset_of_sillytavern_is_taken_over_as_risuai_would(database_url: str, tmp_path: Path) -> None:
+async def test_a_preset_of_sillytavern_is_taken_over_as_risuai_would(sqlite_url: str, tmp_path: Path) -> None:
     preset = b"""{"prompts": [{"identifier": "main", "name": "Main", "content": "Tell of {{char}}.", "role": "system"},
         {"identifier": "chatHistory", "marker": true}, {"identifier": "charDescription", "marker": true}],
         "prompt_order": [{"character_id": 100001, "order": [{"identifier": "main", "enabled": true},
         {"identifier": "charDescription", "enabled": true}, {"identifier": "chatHistory", "enabled": true}]}],
         "openai_max_context": 8000, "openai_max_tokens": 300}"""
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD}) as story:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD}) as story:
         outcome = await import_preset(story.runtime, story.viewer, preset)
         await story.columns(Space, story.space_id, preset_id=outcome[0].id)
         await story.say_as("Robin", "Hello?")
         assert texts(await story.prompt("Ada")) == ["Tell of Ada.\n\nAda smiles.", "Hello?"]
 
 
-async def test_a_trigger_that_stops_the_prompt_says_so(database_url: str, tmp_path: Path) -> None:
+async def test_a_trigger_that_stops_the_prompt_says_so(sqlite_url: str, tmp_path: Path) -> None:
     stop = {"comment": "s", "type": "start", "conditions": [], "effect": [{"type": "stop"}]}
     card = {"extensions": {"risuai": {"triggerscript": [stop]}}}
-    async with prompt_story(database_url, tmp_path, cards={"Ada": card}) as story:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": card}) as story:
         await story.say_as("Robin", "Hello?")
         run = await story.answered("Ada")
         async with story.runtime.database.read() as session:
@@ -172,8 +170,8 @@ async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, 
         assert (view.kind, view.can_be_default) == ("RisuAI prompts", True)
 
 
-async def test_a_reply_runs_its_macros_once(database_url: str, tmp_path: Path) -> None:
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD}) as story:
+async def test_a_reply_runs_its_macros_once(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD}) as story:
         await story.say_as("Robin", "Hello?")
         reply = make_reply(await story.prompt("Ada"), "She turns {{setvar::mood::grim}}pale.")
         assert reply.text == "She turns pale."
@@ -181,9 +179,9 @@ async def test_a_reply_runs_its_macros_once(database_url: str, tmp_path: Path) -
         assert reply.state_delta["set"]["variables.mood"] == "grim"
 
 
-async def test_a_greeting_speaks_risuais_language(database_url: str, tmp_path: Path) -> None:
+async def test_a_greeting_speaks_risuais_language(sqlite_url: str, tmp_path: Path) -> None:
     greeting = "{{#when::{{getvar::mood}}::is::calm}}Good evening, {{user}}.{{/when}}{{setvar::met::1}}"
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD | {"first_mes": greeting}}) as story:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD | {"first_mes": greeting}}) as story:
         character_id = story.member("Ada").character_id
         assert character_id is not None
         opened = await create_space(story.runtime, story.viewer, character_ids=[character_id], name_override="Robin")
@@ -192,8 +190,8 @@ async def test_a_greeting_speaks_risuais_language(database_url: str, tmp_path: P
         assert await _state(story) == {"variables.met": "1"}
 
 
-async def test_in_a_group_everybody_is_named_but_the_speaker(database_url: str, tmp_path: Path) -> None:
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD, "Bo": {}}) as story:
+async def test_in_a_group_everybody_is_named_but_the_speaker(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD, "Bo": {}}) as story:
         await story.say_as("Robin", "Hello?")
         await story.say_as("Bo", "Evening.")
         await story.say_as("Ada", "Good evening.")

@@ -20,8 +20,8 @@ NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("platform", ["sillytavern", "risuai"])
-async def test_prompts_and_greetings_have_the_owners_time(database_url: str, tmp_path: Path, platform: str) -> None:
-    async with prompt_story(database_url, tmp_path, cards={"Ada": CARD}) as story:
+async def test_prompts_and_greetings_have_the_owners_time(sqlite_url: str, tmp_path: Path, platform: str) -> None:
+    async with prompt_story(sqlite_url, tmp_path, cards={"Ada": CARD}) as story:
         await story.set(prompt={"platform": platform})
         assert await set_time_zone(story.runtime, story.viewer, "Asia/Kolkata") is None
         made = await create_conversation(story.runtime, story.viewer, story.space_id, title="Evening", greeting=True)
@@ -40,9 +40,9 @@ def _hour(moment: datetime, platform: str) -> str:
 
 
 async def test_without_a_zone_it_is_the_servers_for_its_only_person_and_utc_for_others(
-    database_url: str, tmp_path: Path
+    sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with prompt_story(database_url, tmp_path) as story:
+    async with prompt_story(sqlite_url, tmp_path) as story:
         for zone in (None, "Nowhere/Land"):
             await story.columns(User, story.user_id, time_zone=zone)
             async with story.runtime.database.read() as session:

@@ -104,8 +104,8 @@ async def test_every_answer_is_what_is_true_then(database_url: str, tmp_path: Pa
         assert (ended.json()["state"], ended.json()) == ("idle", await api.turns())
 
 
-async def test_a_character_is_asked_to_speak(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_a_character_is_asked_to_speak(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         bo = await api.post("generate", {"speaker_id": api.id("Bo")})
         assert bo.status_code == 202
         assert (bo.json()["kind"], bo.json()["status"], bo.json()["reason"]) == ("force_talk", "queued", "forced")
@@ -119,16 +119,16 @@ async def test_a_character_is_asked_to_speak(database_url: str, tmp_path: Path) 
         assert refusal(await api.post("generate", {})) == (423, "generation_locked")
 
 
-async def test_where_nobody_can_speak_nobody_is_asked(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path) as api:
+async def test_where_nobody_can_speak_nobody_is_asked(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path) as api:
         assert refusal(await api.post("generate", {})) == (409, "conflict")
         assert refusal(await api.post("continue")) == (409, "conflict")
         assert refusal(await api.post("regenerate", {})) == (404, "not_found")
         assert refusal(await api.post("retry")) == (409, "nothing_to_retry")
 
 
-async def test_the_last_reply_goes_on(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_the_last_reply_goes_on(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         await api.group.say()
         assert refusal(await api.post("continue")) == (409, "conflict")
         await api.group.speak("Once upon")
@@ -141,8 +141,8 @@ async def test_the_last_reply_goes_on(database_url: str, tmp_path: Path) -> None
         assert (told["content"], told["swipes_count"]) == ("Once upon a time.", 2)
 
 
-async def test_what_is_written_for_a_person_is_answered(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_what_is_written_for_a_person_is_answered(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         run = await api.post("impersonate")
         assert (run.status_code, run.json()["kind"]) == (202, "impersonate")
         assert run.json()["speaker_id"] == api.id("Owner")
@@ -151,8 +151,8 @@ async def test_what_is_written_for_a_person_is_answered(database_url: str, tmp_p
         assert (await api.turns())["run"]["speaker_id"] == api.id("Ada")
 
 
-async def test_a_reply_is_told_anew_here_or_in_a_branch(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_a_reply_is_told_anew_here_or_in_a_branch(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         for words in ("One?", "Two?"):
             await api.group.say(words)
             await api.group.speak()
@@ -169,8 +169,8 @@ async def test_a_reply_is_told_anew_here_or_in_a_branch(database_url: str, tmp_p
         assert refusal(await api.post("regenerate", {"message_id": str(uuid4())})) == (404, "not_found")
 
 
-async def test_a_failed_reply_is_tried_again_in_its_turn(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_a_failed_reply_is_tried_again_in_its_turn(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         failed = await api.fail("Well, I")
         turns = await api.turns()
@@ -185,8 +185,8 @@ async def test_a_failed_reply_is_tried_again_in_its_turn(database_url: str, tmp_
         assert refusal(await api.post("retry")) == (409, "nothing_to_retry")
 
 
-async def test_what_was_written_is_kept_once(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_what_was_written_is_kept_once(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         failed = await api.fail("Well, I")
         kept = await api.client.post(f"/runs/{failed}/keep")
@@ -196,8 +196,8 @@ async def test_what_was_written_is_kept_once(database_url: str, tmp_path: Path) 
         assert (await api.turns())["run"]["speaker_id"] == api.id("Bo")
 
 
-async def test_what_was_written_is_discarded_and_the_round_is_over(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_what_was_written_is_discarded_and_the_round_is_over(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         waiting = (await api.turns())["run"]["id"]
         assert refusal(await api.client.post(f"/runs/{waiting}/discard")) == (409, "conflict")
@@ -208,8 +208,8 @@ async def test_what_was_written_is_discarded_and_the_round_is_over(database_url:
         assert (turns["state"], turns["run"], turns["round"]) == ("idle", None, None)
 
 
-async def test_a_failed_turn_is_passed_over(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_a_failed_turn_is_passed_over(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         failed = await api.fail("Well, I")
         skipped = (await api.post("round/skip")).json()
@@ -219,18 +219,16 @@ async def test_a_failed_turn_is_passed_over(database_url: str, tmp_path: Path) -
         assert (await api.client.get(f"/runs/{failed}")).json()["text"] == "Well, I"
 
 
-async def test_nobody_has_to_decide_about_the_last_turn_once_it_is_passed_over(
-    database_url: str, tmp_path: Path
-) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_nobody_has_to_decide_about_the_last_turn_once_it_is_passed_over(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         await api.group.say()
         await api.fail("Well, I")
         skipped = (await api.post("round/skip")).json()
         assert (skipped["state"], skipped["run"], skipped["round"]) == ("idle", None, None)
 
 
-async def test_a_reply_that_failed_outside_of_a_round_waits_too(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo", reply_order="manual") as api:
+async def test_a_reply_that_failed_outside_of_a_round_waits_too(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo", reply_order="manual") as api:
         await api.post("generate", {"speaker_id": api.id("Bo")})
         failed = await api.fail("Well, I")
         turns = await api.turns()
@@ -243,8 +241,8 @@ async def test_a_reply_that_failed_outside_of_a_round_waits_too(database_url: st
         assert (turns["state"], turns["run"]) == ("idle", None)
 
 
-async def test_a_run_is_stopped(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_a_run_is_stopped(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         waiting = (await api.turns())["run"]["id"]
         stopped = await api.client.post(f"/runs/{waiting}/stop")
@@ -262,8 +260,8 @@ async def test_a_run_is_stopped(database_url: str, tmp_path: Path) -> None:
         assert (again.status_code, again.json()["status"]) == (200, "canceled")
 
 
-async def test_a_run_shows_what_it_has_written(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_a_run_shows_what_it_has_written(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         await api.group.say()
         claim = await api.group.claim()
         await checkpoint_run(api.group.runtime, claim, "Once")
@@ -274,8 +272,8 @@ async def test_a_run_shows_what_it_has_written(database_url: str, tmp_path: Path
         assert refusal(await api.client.get(f"/runs/{uuid4()}")) == (404, "not_found")
 
 
-async def test_runs_come_in_pages_the_newest_first(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_runs_come_in_pages_the_newest_first(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         for _ in range(2):
             await api.group.say()
             await api.group.speak_all()
@@ -287,8 +285,8 @@ async def test_runs_come_in_pages_the_newest_first(database_url: str, tmp_path: 
         assert refusal(await api.client.get(f"{api.path}/runs", params={"after": "x"})) == (422, "invalid")
 
 
-async def test_the_queue_is_chosen_by_hand(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="manual") as api:
+async def test_the_queue_is_chosen_by_hand(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo", "Cy", reply_order="manual") as api:
         ada, bo, cy = (api.id(name) for name in ("Ada", "Bo", "Cy"))
         assert refusal(await api.put("round", {"round_id": None, "member_ids": []})) == (409, "conflict")
         begun = await api.put("round", {"round_id": None, "member_ids": [cy, ada, cy]})
@@ -300,8 +298,8 @@ async def test_the_queue_is_chosen_by_hand(database_url: str, tmp_path: Path) ->
         assert await api.group.speak_all() == ["Cy", "Bo"]
 
 
-async def test_who_saw_another_round_is_told_how_it_is_now(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_who_saw_another_round_is_told_how_it_is_now(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         for seen in (None, str(uuid4())):
             refused = await api.put("round", {"round_id": seen, "member_ids": [api.id("Bo")]})
@@ -310,8 +308,8 @@ async def test_who_saw_another_round_is_told_how_it_is_now(database_url: str, tm
         assert await api.queue() == [("Ada", "pending"), ("Bo", "pending")]
 
 
-async def test_the_queue_holds_only_those_who_can_speak_and_not_too_many(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_the_queue_holds_only_those_who_can_speak_and_not_too_many(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         for stranger in (api.id("Owner"), str(uuid4())):
             refused = await api.put("round", {"round_id": None, "member_ids": [stranger]})
             assert refusal(refused) == (404, "not_found")
@@ -320,8 +318,8 @@ async def test_the_queue_holds_only_those_who_can_speak_and_not_too_many(databas
         assert refusal(await api.put("round", {"member_ids": []})) == (422, "invalid")
 
 
-async def test_a_round_is_paused_behind_the_reply_that_is_written(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_a_round_is_paused_behind_the_reply_that_is_written(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         for action in ("pause", "resume", "skip", "stop"):
             assert refusal(await api.post(f"round/{action}")) == (409, "conflict")
         await api.group.say()
@@ -334,8 +332,8 @@ async def test_a_round_is_paused_behind_the_reply_that_is_written(database_url: 
         assert (await api.post("round/resume")).json()["run"]["speaker_id"] == api.id("Ada")
 
 
-async def test_characters_go_on_by_themselves(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo", auto_mode_delay_ms=0) as api:
+async def test_characters_go_on_by_themselves(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo", auto_mode_delay_ms=0) as api:
         on = await api.put("auto-mode", {"rounds": 2})
         assert (on.status_code, on.json()["auto_mode_remaining_rounds"]) == (200, 2)
         assert (on.json()["run"]["kind"], on.json()["round"]["by"]) == ("auto_mode", "automation")
@@ -345,14 +343,14 @@ async def test_characters_go_on_by_themselves(database_url: str, tmp_path: Path)
             assert refusal(await api.put("auto-mode", {"rounds": rounds})) == (422, "invalid")
 
 
-async def test_one_character_does_not_go_on_by_itself(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada") as api:
+async def test_one_character_does_not_go_on_by_itself(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada") as api:
         assert refusal(await api.put("auto-mode", {"rounds": 1})) == (409, "conflict")
         assert (await api.put("auto-mode", {"rounds": 0})).status_code == 200
 
 
-async def test_a_model_writes_on_for_a_person(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", auto_mode_delay_ms=0) as api:
+async def test_a_model_writes_on_for_a_person(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", auto_mode_delay_ms=0) as api:
         on = await api.put("copilot", {"steps": 1})
         assert (on.status_code, on.json()["state"]) == (200, "generating")
         assert refusal(await api.post("messages", {"content": "Hm."})) == (403, "copilot_blocked")
@@ -364,8 +362,8 @@ async def test_a_model_writes_on_for_a_person(database_url: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("ending", ["discard", "stop"])
-async def test_who_ends_a_round_ends_what_goes_on_by_itself(database_url: str, tmp_path: Path, ending: str) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo", auto_mode_delay_ms=0) as api:
+async def test_who_ends_a_round_ends_what_goes_on_by_itself(sqlite_url: str, tmp_path: Path, ending: str) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo", auto_mode_delay_ms=0) as api:
         for what, body in (("auto-mode", {"rounds": 3}), ("copilot", {"steps": 3})):
             run = (await api.put(what, body)).json()["run"]["id"]
             await api.client.post(f"/runs/{run}/stop")
@@ -376,8 +374,8 @@ async def test_who_ends_a_round_ends_what_goes_on_by_itself(database_url: str, t
         assert (await api.group.member("Owner")).copilot_mode == "none"
 
 
-async def test_in_an_archived_conversation_nothing_is_begun(database_url: str, tmp_path: Path) -> None:
-    async with group_api(database_url, tmp_path, "Ada", "Bo") as api:
+async def test_in_an_archived_conversation_nothing_is_begun(sqlite_url: str, tmp_path: Path) -> None:
+    async with group_api(sqlite_url, tmp_path, "Ada", "Bo") as api:
         await api.group.say()
         failed = await api.fail("Well, I")
         archived = {"settings_version": 0, "archived": True}
