@@ -140,7 +140,7 @@ async def test_a_fault_is_a_code_and_a_sentence(
     server: Server, fault: str, code: str, status: int | None, words: str
 ) -> None:
     patience = 0.3 if code == "timeout" else HANG_SECONDS
-    timeouts = Timeouts(first_byte=patience, between_chunks=patience)
+    timeouts = Timeouts(connect=patience, first_byte=patience, between_chunks=patience)
     error = await server.failure(f"fault:{fault}", timeouts=timeouts)
     assert (error.code, error.status) == (code, status)
     assert words in str(error)
