@@ -17,8 +17,10 @@ from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.lease_clock import LeaseClock
-from tavernkit.playground.base.database.models import Conversation, Message, Provider, Run
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, OutboxEvent, Provider, Run
 from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import RUNS, conversation_topic
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
@@ -30,7 +32,21 @@ from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
 from tests.support.hanging import HANG_SECONDS
 
-__all__ = ["OneModel", "Play", "one_story", "playing"]
+__all__ = [
+    "LEASE_SECONDS",
+    "OneModel",
+    "Play",
+    "Story",
+    "claim_run",
+    "extend_lease",
+    "one_story",
+    "open_story",
+    "playing",
+]
+
+LEASE_SECONDS = 600.0
+HEARTBEAT_SECONDS = 1.0
+LOOK_AGAIN_SECONDS = 0.05
 
 
 async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
@@ -61,25 +77,52 @@ class OneModel:
         await self.client.aclose()
 
 
-class SkippingClock:
-    """The clock of the database, ahead by what a test has skipped."""
+class MovableClock:
+    """The time of day, ahead by what a test has skipped."""
 
-    def __init__(self, clock: LeaseClock, play: Play) -> None:
+    def __init__(self) -> None:
+        self.skipped = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.skipped
+
+
+class MovableLeaseClock:
+    """The clock of the database, ahead by as much."""
+
+    def __init__(self, lease_clock: LeaseClock, clock: MovableClock) -> None:
+        self._lease_clock = lease_clock
         self._clock = clock
-        self._play = play
 
     async def now(self, session: AsyncSession) -> datetime:
-        return await self._clock.now(session) + self._play.skipped
+        return await self._lease_clock.now(session) + self._clock.skipped
 
 
-class Play:
-    """What a test does with the application."""
+class Story:
+    """An application with one story in it: what a test does there, and what it finds in the database."""
 
     def __init__(self, runtime: Runtime, user_id: UUID, conversation_id: UUID) -> None:
         self.runtime = runtime
         self.user_id = user_id
         self.conversation_id = conversation_id
-        self.skipped = timedelta()
+
+    @property
+    def skipped(self) -> timedelta:
+        """How far the clock is ahead. A test that needs it later moves it, and waits for nothing."""
+        return self._clock.skipped
+
+    @skipped.setter
+    def skipped(self, skipped: timedelta) -> None:
+        self._clock.skipped = skipped
+
+    @property
+    def _clock(self) -> MovableClock:
+        assert isinstance(self.runtime.clock, MovableClock)
+        return self.runtime.clock
+
+    def outlast_leases(self) -> None:
+        """Move the clock on until no lease holds any more that was given up to now."""
+        self.skipped += timedelta(seconds=self.runtime.settings.lease_seconds + 1)
 
     @property
     def viewer(self) -> Viewer:
@@ -110,6 +153,63 @@ class Play:
             )
             return [(row.role, row.content) for row in rows][1:]
 
+    async def narrate(self, *contents: str) -> list[Message]:
+        """Add narration, which nobody answers."""
+        added = []
+        for content in contents:
+            message = await send_message(
+                self.runtime,
+                self.viewer,
+                self.conversation_id,
+                message_id=self.runtime.ids(),
+                content=content,
+                role="system",
+            )
+            added.append(message)
+        return added
+
+    # What folders call it that have not been renamed yet.
+    tell = narrate
+
+    async def conversation(self, id: UUID | None = None) -> Conversation:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Conversation, id or self.conversation_id)
+
+    async def rows(self, conversation_id: UUID | None = None) -> list[Message]:
+        """Every message, hidden or not."""
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(Message)
+                .where(Message.conversation_id == (conversation_id or self.conversation_id))
+                .order_by(Message.seq)
+            )
+            return list(found)
+
+    async def shown(self, conversation_id: UUID | None = None) -> list[str]:
+        """What is seen, but for the greeting."""
+        rows = await self.rows(conversation_id)
+        return [row.content for row in rows if row.visibility != "hidden" and row.seq > 1]
+
+    async def message(self, id: UUID) -> Message:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Message, id)
+
+    async def swipes(self, message_id: UUID) -> list[MessageSwipe]:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(MessageSwipe).where(MessageSwipe.message_id == message_id).order_by(MessageSwipe.position)
+            )
+            return list(found)
+
+    async def events(self) -> list[str]:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(OutboxEvent.kind)
+                .where(OutboxEvent.conversation_id == self.conversation_id)
+                .order_by(OutboxEvent.seq)
+            )
+            return list(found)
+
     async def run(self) -> Run:
         """The newest run."""
         async with self.runtime.database.read() as session:
@@ -117,12 +217,12 @@ class Play:
             return found.one()
 
     async def until(self, condition: Callable[[Run], bool]) -> Run:
-        async with asyncio.timeout(HANG_SECONDS):
-            while True:
-                run = await self.run()
-                if condition(run):
-                    return run
-                await asyncio.sleep(0.01)
+        """The newest run, as soon as it is so: looked at whenever there is news, and now and then without any."""
+        topic = conversation_topic(self.conversation_id)
+        async with asyncio.timeout(HANG_SECONDS), self.runtime.bus.subscribe(RUNS, topic) as news:
+            while not condition(run := await self.run()):
+                await news.next(unless=self.runtime.stopping, within=LOOK_AGAIN_SECONDS)
+        return run
 
     @asynccontextmanager
     async def working(self, name: str = "w1") -> AsyncIterator[None]:
@@ -136,23 +236,22 @@ class Play:
 
 
 @asynccontextmanager
-async def playing(
-    url: str, folder: Path, model: ModelClient, *, ids: Callable[[], UUID] = uuid4, **settings: object
-) -> AsyncIterator[Play]:
+async def open_story(
+    url: str, folder: Path, model: ModelClient | None = None, *, ids: Callable[[], UUID] = uuid4, **settings: object
+) -> AsyncIterator[Story]:
+    """An application with one story, on a database that may hold it already.
+
+    Nothing depends on how busy the machine is: leases last, and a test that wants one to run out moves the clock.
+    """
     chosen = AppConfig(
         data_dir=folder,
         database_url=url,
-        **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},
+        **{"lease_seconds": LEASE_SECONDS, "heartbeat_seconds": HEARTBEAT_SECONDS, **settings},
     )
-    play: Play | None = None
-
-    def clock() -> datetime:
-        return datetime.now(UTC) + (play.skipped if play else timedelta())
-
-    async with open_runtime(chosen, models=OneModel(model), clock=clock, ids=ids) as runtime:
-        play = Play(runtime, *await one_story(runtime))
-        runtime.lease_clock = SkippingClock(runtime.lease_clock, play)
-        yield play
+    clock = MovableClock()
+    async with open_runtime(chosen, models=OneModel(model or ScriptedModel()), clock=clock, ids=ids) as runtime:
+        runtime.lease_clock = MovableLeaseClock(runtime.lease_clock, clock)
+        yield Story(runtime, *await one_story(runtime))
 
 
 async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
@@ -169,3 +268,8 @@ async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
         assert isinstance(started, Conversation)
         begun = started.id
     return owner.id, begun
+
+
+# What folders call them that have not been renamed yet.
+Play = Story
+playing = open_story

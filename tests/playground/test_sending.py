@@ -8,17 +8,16 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import Message, MessageSwipe, OutboxEvent, Run
-from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
-from tests.playground.playing import playing
+from tests.playground.playing import open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_the_example_begins_with_the_characters_greeting(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.read() as session:
+    async with open_story(database_url, tmp_path) as play, play.runtime.database.read() as session:
         greeting = (await session.scalars(select(Message))).one()
         assert greeting.role == "assistant"
         assert greeting.content.startswith("The bell over the door")
@@ -26,7 +25,7 @@ async def test_the_example_begins_with_the_characters_greeting(database_url: str
 
 
 async def test_a_message_a_run_and_their_events_are_one_transaction(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         message_id = uuid4()
         sent = await play.say("  Good evening. ", message_id)
         assert isinstance(sent, Message)
@@ -41,7 +40,7 @@ async def test_a_message_a_run_and_their_events_are_one_transaction(database_url
 
 
 async def test_sending_again_what_may_have_arrived_does_not_double_it(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         message_id = uuid4()
         first = await play.say("Hello?", message_id)
         second = await play.say("Hello?", message_id)
@@ -51,7 +50,7 @@ async def test_sending_again_what_may_have_arrived_does_not_double_it(database_u
 
 
 async def test_ten_tabs_that_send_at_once_queue_one_run(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         results = await asyncio.gather(*(play.say(f"Message {number}") for number in range(10)), return_exceptions=True)
         accepted = [result for result in results if isinstance(result, Message)]
         refused = {result.code for result in results if isinstance(result, Refused)}
@@ -67,21 +66,21 @@ async def test_ten_tabs_that_send_at_once_queue_one_run(database_url: str, tmp_p
 async def test_what_cannot_be_a_message_is_refused_and_changes_nothing(
     database_url: str, tmp_path: Path, content: str, code: str
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         refused = await refusal_of(play.say(content))
         assert refused.code == code
         assert await play.messages() == []
 
 
 async def test_somebody_elses_conversation_is_not_there(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         play.user_id = uuid4()
         refused = await refusal_of(play.say())
         assert refused.code == "not_found"
 
 
 async def test_seeding_again_changes_nothing(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say("Hello?")
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         assert await play.messages() == [("user", "Hello?")]

@@ -15,7 +15,7 @@ from tavernkit.playground.base.database.migrate import check, upgrade
 from tavernkit.playground.base.database.models import Character, Provider
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.llm.secrets import KeyBox
-from tests.playground.playing import playing
+from tests.playground.playing import open_story
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ async def test_an_empty_database_is_brought_up_to_date_once(empty_database_url: 
 
 
 async def test_the_migrations_make_what_the_models_say(empty_database_url: str, tmp_path: Path) -> None:
-    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(empty_database_url, tmp_path) as play:
         async with play.runtime.database.engine.connect() as connection:
             difference = await connection.run_sync(
                 lambda sync: compare_metadata(MigrationContext.configure(sync), Base.metadata)
@@ -39,7 +39,7 @@ async def test_the_migrations_make_what_the_models_say(empty_database_url: str, 
 
 async def test_whatever_a_card_holds_survives(empty_database_url: str, tmp_path: Path) -> None:
     data = {"text": "a\x00b\ud800 🦊", "deep": [1, None, {"x": 1.5}]}
-    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(empty_database_url, tmp_path) as play:
         async with play.runtime.database.write() as session:
             (await session.scalars(select(Character))).one().data = data
         async with play.runtime.database.read() as session:
@@ -48,14 +48,14 @@ async def test_whatever_a_card_holds_survives(empty_database_url: str, tmp_path:
 
 async def test_the_environments_provider_answers_and_its_key_is_sealed(empty_database_url: str, tmp_path: Path) -> None:
     settings = {"openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "sk-secret", "openai_model": "m"}
-    async with playing(empty_database_url, tmp_path, ScriptedModel(), **settings) as play:
+    async with open_story(empty_database_url, tmp_path, ScriptedModel(), **settings) as play:
         async with play.runtime.database.read() as session:
             provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
         assert (provider.kind, provider.model) == ("openai", "m")
         assert provider.api_key is not None
         assert b"sk-secret" not in provider.api_key
         assert play.runtime.keys.decrypt(provider.api_key, provider.id) == "sk-secret"
-    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.read() as session:
+    async with open_story(empty_database_url, tmp_path) as play, play.runtime.database.read() as session:
         provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
         assert provider.kind == "embedded"
 

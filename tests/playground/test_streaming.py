@@ -12,33 +12,54 @@ from sqlalchemy import text
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import BACKLOG, conversation_topic
-from tavernkit.playground.base.realtime.outbox import PAGE
+from tavernkit.playground.base.realtime.outbox import PAGE, append_event
 from tavernkit.playground.base.runtime import open_runtime
+from tavernkit.playground.edge.live import streaming
 from tavernkit.playground.edge.presenting.conversations import run_view
-from tavernkit.playground.story.replies.actions import discard_text, request_stop
-from tests.playground.playing import Play, playing
+from tavernkit.playground.story.replies import worker
+from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.support.counting import counted_statements
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
 
-async def tell(play: Play, run: str, offset: int, text: str) -> None:
+HOUR = 3_600
+
+
+async def publish_texts(play: Story, *pieces: tuple[str, int, str]) -> None:
+    """Publish pieces of replies, and wait until everybody who listens in this process has them."""
     topic = conversation_topic(play.conversation_id)
-    await play.runtime.bus.publish(topic, {"run": run, "offset": offset, "text": text})
+    items = [{"run": run, "offset": offset, "text": text} for run, offset, text in pieces]
+    async with play.runtime.bus.subscribe(topic) as listener:
+        # Fewer at a time than what a listener holds, so that this one misses none.
+        for start in range(0, len(items), BACKLOG // 2):
+            some = items[start : start + BACKLOG // 2]
+            await asyncio.gather(*(play.runtime.bus.publish(topic, item) for item in some))
+            heard = 0
+            while heard < len(some):
+                heard += len(await listener.all_next(unless=asyncio.Event(), within=HANG_SECONDS))
+
+
+async def take_hello(play: Story, *pages: Page) -> None:
+    """Let pages come so far that they have read what there was, and wait for what comes."""
+    await asyncio.gather(*(page.take(1) for page in pages))
+    await publish_texts(play, ("0", 0, "a"))
+    await asyncio.gather(*(page.take(1) for page in pages))
 
 
 @asynccontextmanager
-async def elsewhere(play: Play) -> AsyncIterator[Play]:
+async def other_process(play: Story) -> AsyncIterator[Story]:
     """The same conversation in another process, if the database can have several."""
     if not play.runtime.database.is_postgresql:
         yield play
         return
     async with open_runtime(play.runtime.settings) as runtime:
-        yield Play(runtime, play.user_id, play.conversation_id)
+        yield Story(runtime, play.user_id, play.conversation_id)
 
 
-async def text_so_far(play: Play) -> str:
+async def text_so_far(play: Story) -> str:
     async with play.runtime.database.read() as session:
         view = await run_view(play.runtime, session, play.conversation_id)
     assert view is not None
@@ -46,7 +67,7 @@ async def text_so_far(play: Play) -> str:
 
 
 async def test_what_happened_before_is_replayed_in_order_with_its_numbers(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say("Is anybody there?")
         hello, message, run = await Page(play).take(3)
         assert (hello["event"], json.loads(hello["data"])) == ("hello", {"seq": 0})
@@ -57,19 +78,22 @@ async def test_what_happened_before_is_replayed_in_order_with_its_numbers(databa
 
 
 async def test_a_reader_goes_on_behind_the_last_number_it_has_seen(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         _, run = await Page(play, after=1).take(2)
         assert run["id"] == "2"
 
 
 async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("One two three.")) as play:
+    gate = asyncio.Event()
+    async with open_story(database_url, tmp_path, ScriptedModel(("One two three.", gate))) as play:
         page = Page(play)
         await page.take(1)
         async with play.working():
             await play.say()
-            seen = await page.until(
+            seen = await page.until(lambda event: event["event"] == "text" and "three." in event["data"])
+            gate.set()
+            seen += await page.until(
                 lambda event: 'target="messages"' in event["data"] and "One two three." in event["data"]
             )
         pieces = [json.loads(event["data"]) for event in seen if event["event"] == "text"]
@@ -80,12 +104,17 @@ async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str,
         assert seen[-1]["data"].count("<turbo-stream") == 4
 
 
-async def test_many_readers_get_the_same_events_from_few_readings(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+async def test_many_readers_get_the_same_events_from_few_readings(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without the pause between two pieces, all of them wait again after a few turns of the loop.
+    monkeypatch.setattr(streaming, "PAUSE_PER_READER_SECONDS", 0)
+    async with open_story(database_url, tmp_path) as play:
         pages = [Page(play) for _ in range(40)]
-        await asyncio.gather(*(page.take(1) for page in pages))
+        await take_hello(play, *pages)
         listening = [asyncio.ensure_future(page.take(2)) for page in pages]
-        await asyncio.sleep(0.2)
+        for _ in range(10):
+            await asyncio.sleep(0)
         with counted_statements(play.runtime.database) as sent:
             await play.say()
             told = [[event["id"] for event in await events] for events in listening]
@@ -94,7 +123,7 @@ async def test_many_readers_get_the_same_events_from_few_readings(database_url: 
 
 
 async def test_a_reader_who_leaves_while_events_are_read_harms_nobody(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         pages = [Page(play) for _ in range(10)]
         await asyncio.gather(*(page.take(1) for page in pages))
         await play.say()
@@ -108,11 +137,10 @@ async def test_a_reader_who_leaves_while_events_are_read_harms_nobody(database_u
 
 
 async def test_words_that_came_together_are_one_piece(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
-        for run, offset, words in (("1", 0, "An owl 🦉"), ("1", 9, " flies"), ("1", 20, "."), ("2", 21, "No")):
-            await tell(play, run, offset, words)
+        await publish_texts(play, ("1", 0, "An owl 🦉"), ("1", 9, " flies"), ("1", 20, "."), ("2", 21, "No"))
         pieces = [json.loads(event["data"]) for event in await page.take(3)]
         assert pieces == [
             {"run": "1", "offset": 0, "text": "An owl 🦉 flies"},
@@ -124,13 +152,11 @@ async def test_words_that_came_together_are_one_piece(database_url: str, tmp_pat
 async def test_a_reader_who_is_too_slow_looks_again_and_misses_nothing_that_stays(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
         await play.say()
-        for number in range(2 * BACKLOG):
-            await tell(play, "1", 10 * number, "a")
-        await tell(play, "2", 0, "The end.")
+        await publish_texts(play, *(("1", 10 * number, "a") for number in range(2 * BACKLOG)), ("2", 0, "The end."))
         seen = await page.until(lambda event: event["event"] == "text" and json.loads(event["data"])["run"] == "2")
         assert len(seen) <= BACKLOG + 5
         # At "hello" the page asks for the text so far.
@@ -138,42 +164,41 @@ async def test_a_reader_who_is_too_slow_looks_again_and_misses_nothing_that_stay
         assert [event["id"] for event in seen if event["event"] == "streams"] == ["1", "2"]
 
 
-async def test_who_comes_in_the_middle_of_a_reply_can_put_it_together(database_url: str, tmp_path: Path) -> None:
-    gates = [asyncio.Event(), asyncio.Event()]
-    model = ScriptedModel(["One two", gates[0], " three", gates[1], " four."])
-    async with playing(database_url, tmp_path, model) as play, elsewhere(play) as reader, play.working():
+async def test_who_comes_in_the_middle_of_a_reply_can_put_it_together(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other processes know of a reply what has been written down.
+    monkeypatch.setattr(worker, "CHECKPOINT_SECONDS", 0)
+    gates = [asyncio.Event() for _ in range(3)]
+    model = ScriptedModel(["One two", gates[0], " three", gates[1], " four.", gates[2]])
+    async with open_story(database_url, tmp_path, model) as play, other_process(play) as reader, play.working():
         await play.say()
-        await play.until(lambda run: play.runtime.live_text.get(run.id) == "One two")
+        await play.until(lambda run: run.text == "One two")
         page = Page(reader)
-        # A worker writes the text down about once a second, and only its own process knows it sooner.
-        await asyncio.sleep(1)
+        await page.take(1)
         known = await text_so_far(reader)
-        assert "One two".startswith(known)
+        assert known == "One two"
         gates[0].set()
         seen = await page.until(lambda event: event["event"] == "text" and " three" in event["data"])
-        pieces = [json.loads(event["data"]) for event in seen if event["event"] == "text"]
-        if pieces[0]["offset"] > len(known):
-            await play.until(lambda run: run.text == "One two three")
-            known = await text_so_far(reader)
         gates[1].set()
-        seen = await page.until(lambda event: 'target="messages"' in event["data"] and "four." in event["data"])
-        pieces += [json.loads(event["data"]) for event in seen if event["event"] == "text"]
-        for piece in pieces:
+        seen += await page.until(lambda event: event["event"] == "text" and " four." in event["data"])
+        for piece in (json.loads(event["data"]) for event in seen if event["event"] == "text"):
             assert piece["offset"] <= len(known)
             known += piece["text"][len(known) - piece["offset"] :]
         assert known == "One two three four."
 
 
-async def test_a_reader_waits_while_the_database_is_away(migrated_postgres_url: str, tmp_path: Path) -> None:
-    async with playing(migrated_postgres_url, tmp_path, ScriptedModel()) as play:
+async def test_a_reader_waits_while_the_database_is_away(
+    postgres_story_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_story(postgres_story_url, tmp_path) as play:
         page = Page(play)
-        await page.take(1)
+        await take_hello(play, page)
         listening = asyncio.ensure_future(page.take(2))
-        await asyncio.sleep(0.2)
         async with play.runtime.database.write() as session:
             await session.execute(text("ALTER TABLE outbox_events RENAME TO away"))
         await play.runtime.bus.publish(conversation_topic(play.conversation_id), {"seq": 1})
-        await asyncio.sleep(0.2)
+        await eventually(lambda: "Could not read the events" in caplog.text)
         assert not listening.done()
         async with play.runtime.database.write() as session:
             await session.execute(text("ALTER TABLE away RENAME TO outbox_events"))
@@ -182,30 +207,27 @@ async def test_a_reader_waits_while_the_database_is_away(migrated_postgres_url: 
 
 
 async def test_who_missed_too_much_is_told_to_refresh(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        for _ in range(PAGE // 3 + 1):
-            await play.say()
-            run = await play.run()
-            await request_stop(play.runtime, play.viewer, run.id)
-            await discard_text(play.runtime, play.viewer, run.id)
+    async with open_story(database_url, tmp_path) as play:
+        async with play.runtime.database.write() as session:
+            for _ in range(PAGE + 1):
+                last = await append_event(session, play.conversation_id, "conversation", play.runtime.clock())
         _, refresh = await Page(play).take(2)
         assert refresh["data"] == '<turbo-stream action="refresh"></turbo-stream>'
-        assert int(refresh["id"]) > PAGE
+        assert refresh["id"] == str(last)
 
 
 async def test_the_stream_ends_as_soon_as_the_application_stops(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        page = Page(play)
-        await page.take(1)
+    async with open_story(database_url, tmp_path) as play:
+        page = Page(play, keep_alive=HOUR)
+        await take_hello(play, page)
         ending = asyncio.ensure_future(page.rest())
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         play.runtime.stopping.set()
-        async with asyncio.timeout(1):
-            assert await ending == []
+        assert await ending == []
 
 
 async def test_hostile_text_reaches_the_page_as_text(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say(
             "<script>alert(1)</script>\n<img src=x onerror=alert(1)>\n</template></turbo-stream>\r\nevent: streams"
         )

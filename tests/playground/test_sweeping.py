@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models import (
@@ -28,10 +28,9 @@ from tavernkit.playground.story.messages.service import add_swipe, delete_swipe,
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
-from tests.playground.messages.story import telling
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -39,16 +38,28 @@ SHORT = "The key lies below the third stone."
 LONG = "And nobody may know of it." * 1_000
 
 
-async def swept(play: Play) -> None:
+async def swept(play: Story) -> None:
     await sweep(play.runtime, asyncio.Event())
 
 
-async def texts(play: Play) -> set[str]:
+async def texts(play: Story) -> set[str]:
     async with play.runtime.database.read() as session:
         return set(await session.scalars(select(TextContent.content)))
 
 
-async def count(play: Play, model: type[Base]) -> int:
+async def is_waiting_for_prompts(play: Story) -> bool:
+    """Whether somebody waits for a transaction that keeps a prompt; on SQLite, everybody who writes waits for it."""
+    if not play.runtime.database.is_postgresql:
+        return True
+    waiting = (
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
+    )
+    async with play.runtime.database.read() as session:
+        return bool(await session.scalar(text(waiting)))
+
+
+async def count(play: Story, model: type[Base]) -> int:
     async with play.runtime.database.read() as session:
         return await session.scalar(select(func.count()).select_from(model)) or 0
 
@@ -65,8 +76,8 @@ def test_every_reference_to_a_text_is_looked_at() -> None:
 
 
 async def test_a_text_that_was_edited_away_is_gone_and_others_stay(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        short, long, shared, last = await story.tell(SHORT, LONG, "Shared.", "Last.")
+    async with open_story(database_url, tmp_path) as story:
+        short, long, shared, last = await story.narrate(SHORT, LONG, "Shared.", "Last.")
         branch = await fork(story.runtime, story.viewer, story.conversation_id, last.id)
         assert isinstance(branch, Conversation)
         await edit_message(story.runtime, story.viewer, shared.id, content="Changed.", revision=None)
@@ -94,8 +105,8 @@ async def test_a_text_that_was_edited_away_is_gone_and_others_stay(database_url:
 
 
 async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        await story.narrate("One.", "Two.")
         async with story.runtime.database.write() as session:
             session.add_all(TextContent(id=uuid4(), content=f"{SHORT} {number}") for number in range(5_000))
         used = await texts(story) - {f"{SHORT} {number}" for number in range(5_000)}
@@ -103,9 +114,11 @@ async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str,
             sys.executable, "-m", "tests.playground.sweeping_process", database_url, str(tmp_path)
         )
         try:
-            async with asyncio.timeout(HANG_SECONDS):
-                while await count(story, TextContent) == len(used) + 5_000:
-                    await asyncio.sleep(0.001)
+
+            async def has_begun() -> bool:
+                return await count(story, TextContent) < len(used) + 5_000
+
+            await eventually(has_begun)
         finally:
             sweeper.kill()
             await sweeper.wait()
@@ -116,8 +129,8 @@ async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str,
 
 
 async def test_a_text_that_is_about_to_be_used_stays(migrated_postgres_url: str, tmp_path: Path) -> None:
-    async with telling(migrated_postgres_url, tmp_path) as story:
-        (message,) = await story.tell("Before.")
+    async with open_story(migrated_postgres_url, tmp_path) as story:
+        (message,) = await story.narrate("Before.")
         text_id = message.text_id
         await edit_message(story.runtime, story.viewer, message.id, content="After.", revision=None)
         async with story.runtime.database.write() as session:
@@ -132,9 +145,9 @@ async def test_a_text_that_is_about_to_be_used_stays(migrated_postgres_url: str,
 async def test_old_events_are_removed_and_a_page_that_missed_them_is_refreshed(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        for _ in range(KEPT_EVENTS + 20):
-            async with play.runtime.database.write() as session:
+    async with open_story(database_url, tmp_path) as play:
+        async with play.runtime.database.write() as session:
+            for _ in range(KEPT_EVENTS + 20):
                 last = await append_event(session, play.conversation_id, "conversation", play.runtime.clock())
         await swept(play)
         assert await count(play, OutboxEvent) == last
@@ -149,7 +162,7 @@ async def test_old_events_are_removed_and_a_page_that_missed_them_is_refreshed(
 
 
 async def test_blocks_are_removed_with_the_last_prompt_that_they_stand_in(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("Yes.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("Yes.")) as play:
         async with play.working():
             await play.say("Said in the first conversation.")
             kept = await play.until(lambda run: run.status == "succeeded")
@@ -157,7 +170,7 @@ async def test_blocks_are_removed_with_the_last_prompt_that_they_stand_in(databa
                 space_id = (await session.get_one(Conversation, play.conversation_id)).space_id
             other = await create_conversation(play.runtime, play.viewer, space_id)
             assert isinstance(other, Conversation)
-            second = Play(play.runtime, play.user_id, other.id)
+            second = Story(play.runtime, play.user_id, other.id)
             await second.say("Said in the second conversation.")
             await play.until(lambda run: run.status == "succeeded" and run.conversation_id == other.id)
         await swept(play)
@@ -173,21 +186,20 @@ async def test_blocks_are_removed_with_the_last_prompt_that_they_stand_in(databa
 
 
 async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("Yes.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("Yes.")) as play:
         async with play.working():
             await play.say()
             run = await play.until(lambda run: run.status == "succeeded")
-        text = "A text of a prompt that is gone by now."
+        content = "A text of a prompt that is gone by now."
         async with play.runtime.database.write() as session:
-            session.add(PromptBlock(sha256="a" * 64, content=text))
+            session.add(PromptBlock(sha256="a" * 64, content=content))
         record = PromptRecord(
-            texts={"a" * 64: text}, blocks={"blocks": [{"sha256": "a" * 64}]}, request={}, report={}, fingerprint="f"
+            texts={"a" * 64: content}, blocks={"blocks": [{"sha256": "a" * 64}]}, request={}, report={}, fingerprint="f"
         )
         async with play.runtime.database.write() as session:
             await keep_prompt(session, run.id, record, play.runtime.clock())
             sweeping = asyncio.create_task(swept(play))
-            # It waits for this transaction, or has not come so far.
-            await asyncio.wait([sweeping], timeout=0.5)
+            await eventually(lambda: is_waiting_for_prompts(play))
         async with asyncio.timeout(HANG_SECONDS):
             await sweeping
         async with play.runtime.database.read() as session:
@@ -195,7 +207,7 @@ async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tm
 
 
 async def test_prompts_are_read_again_only_after_some_were_removed(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path) as play:
 
         async def last() -> str:
             async with play.runtime.database.read() as session:
@@ -210,7 +222,7 @@ async def test_prompts_are_read_again_only_after_some_were_removed(sqlite_url: s
 
 
 async def test_the_bytes_of_files_of_an_ended_job_are_removed(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         ids: list[UUID] = []
         for _ in range(2):
             async with play.runtime.database.write() as session:
@@ -225,11 +237,9 @@ async def test_the_bytes_of_files_of_an_ended_job_are_removed(database_url: str,
 
 
 async def test_the_worker_sweeps_in_a_loop_that_is_watched(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path) as play:
         worker = job_worker(play.runtime, "w")
         task = asyncio.create_task(worker.run())
-        async with asyncio.timeout(HANG_SECONDS):
-            while not any(loop.name == "sweep" and loop.is_well for loop in play.runtime.loops.states()):
-                await asyncio.sleep(0.01)
-            worker.stop()
-            await task
+        await eventually(lambda: any(loop.name == "sweep" and loop.is_well for loop in play.runtime.loops.states()))
+        worker.stop()
+        await task

@@ -9,21 +9,21 @@ import httpx2
 import pytest
 
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, value_of
-from tests.playground.messages.story import Story, telling
-from tests.playground.support.api import asking
+from tests.playground.playing import Story, open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def story(database_url: str, tmp_path: Path) -> AsyncIterator[Story]:
-    async with telling(database_url, tmp_path) as told:
+    async with open_story(database_url, tmp_path) as told:
         yield told
 
 
 @pytest.fixture
 async def client(story: Story) -> AsyncIterator[httpx2.AsyncClient]:
-    async with asking(story.runtime, story.user_id) as asked:
+    async with api_client(story.runtime, story.user_id) as asked:
         yield asked
 
 
@@ -34,7 +34,7 @@ def at(story: Story) -> str:
 async def test_artifacts_are_listed_as_they_are_at_the_end_of_the_path(
     story: Story, client: httpx2.AsyncClient
 ) -> None:
-    (one,) = await story.tell("One.")
+    (one,) = await story.narrate("One.")
     await keep(story, one, {"hour": 8})
     await keep(story, one, "Think of the lamp.", tag="plan", content_type="text", kind="any", visibility="prompt_only")
     plan, state = (await client.get(at(story))).json()["items"]
@@ -50,7 +50,7 @@ async def test_artifacts_are_listed_as_they_are_at_the_end_of_the_path(
 
 
 async def test_history_has_every_version_the_newest_first(story: Story, client: httpx2.AsyncClient) -> None:
-    told = await story.tell("One.", "Two.", "Three.", "Four.")
+    told = await story.narrate("One.", "Two.", "Three.", "Four.")
     for hour, message in enumerate(told):
         await keep(story, message, {"hour": hour}, retention=LAST_TWO)
     first = (await client.get(f"{at(story)}/state/versions?limit=3")).json()
@@ -61,7 +61,7 @@ async def test_history_has_every_version_the_newest_first(story: Story, client: 
 
 
 async def test_an_earlier_version_is_restored_as_the_newest(story: Story, client: httpx2.AsyncClient) -> None:
-    one, two = await story.tell("One.", "Two.")
+    one, two = await story.narrate("One.", "Two.")
     await keep(story, one, {"hour": 8})
     await keep(story, two, {"hour": 9})
     restored = await client.post(f"{at(story)}/state/restore", json={"version": 1, "based_on_version": 2})
@@ -76,7 +76,7 @@ async def test_an_earlier_version_is_restored_as_the_newest(story: Story, client
 
 
 async def test_r35_a_restore_from_an_old_version_is_refused(story: Story, client: httpx2.AsyncClient) -> None:
-    one, two = await story.tell("One.", "Two.")
+    one, two = await story.narrate("One.", "Two.")
     await keep(story, one, {"hour": 8})
     await keep(story, two, {"hour": 9})
     late = await client.post(f"{at(story)}/state/restore", json={"version": 1, "based_on_version": 1})
@@ -99,7 +99,7 @@ async def test_what_has_become_another_kind_of_content_is_not_restored(
 
 
 async def test_a_session_is_reset_as_a_whole_or_in_part(story: Story, client: httpx2.AsyncClient) -> None:
-    (one,) = await story.tell("One.")
+    (one,) = await story.narrate("One.")
     for tag in ("mood", "sky", "state"):
         await keep(story, one, {"hour": 8}, tag=tag)
     await keep(story, one, {"hour": 9})

@@ -37,8 +37,7 @@ from tavernkit.playground.story.artifacts.journal import DatabaseJournal, RunTak
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.runs.service import Claim
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
-from tests.playground.messages.story import Story, telling
-from tests.playground.playing import claim_run
+from tests.playground.playing import Story, claim_run, open_story
 
 pytestmark = pytest.mark.anyio
 
@@ -124,7 +123,7 @@ async def working(story: Story, *, turn: int = 1) -> Working:
 
 
 async def test_r47_a_step_and_its_writes_are_committed_together(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         await worker.journal.record(worker.context, worker.record())
@@ -144,7 +143,7 @@ async def test_r47_a_step_and_its_writes_are_committed_together(database_url: st
 async def test_pitfall_15_a_step_of_which_one_write_is_refused_writes_nothing(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         await worker.journal.record(worker.context, worker.record())
@@ -161,7 +160,7 @@ async def test_pitfall_15_a_step_of_which_one_write_is_refused_writes_nothing(
 
 
 async def test_who_has_lost_the_run_writes_nothing(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         await worker.taken_over()
@@ -183,7 +182,7 @@ async def test_who_has_lost_the_run_writes_nothing(database_url: str, tmp_path: 
 async def test_what_was_used_for_a_run_that_is_anothers_now_counts_into_the_story(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         await worker.taken_over()
@@ -196,7 +195,7 @@ async def test_what_was_used_for_a_run_that_is_anothers_now_counts_into_the_stor
 
 
 async def test_a_run_that_is_taken_up_again_finds_its_steps(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         begun = await worker.journal.open(worker.context)
         assert (begun.attempt, begun.records) == (1, ())
@@ -211,7 +210,7 @@ async def test_a_run_that_is_taken_up_again_finds_its_steps(database_url: str, t
 async def test_pitfall_14_a_request_that_comes_again_is_answered_with_its_run(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         other = worker.context.with_(run_id=str(story.runtime.ids()))
@@ -225,7 +224,7 @@ async def test_pitfall_14_a_request_that_comes_again_is_answered_with_its_run(
 async def test_r38_what_steps_made_is_forgotten_when_the_run_ends_and_their_logs_stay(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         await worker.journal.open(worker.context)
         await worker.journal.record(worker.context, worker.record(value="a secret thought"))
@@ -239,10 +238,10 @@ async def test_r38_what_steps_made_is_forgotten_when_the_run_ends_and_their_logs
 
 
 async def test_a_run_knows_when_each_step_was_last_done(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story, turn=1)
         for turn, steps in ((1, ("think", "look")), (2, ("look", "tick")), (3, ("look",)), (4, ())):
-            (told,) = await story.tell(f"Line {turn}.")
+            (told,) = await story.narrate(f"Line {turn}.")
             about = worker.context.with_(
                 turn=turn,
                 run_id=str(story.runtime.ids()),
@@ -263,7 +262,7 @@ async def test_a_run_knows_when_each_step_was_last_done(database_url: str, tmp_p
 async def test_a_run_goes_on_at_another_worker_without_asking_the_model_again(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         worker = await working(story)
         thinking = {
             "id": worker.context.profile.id,

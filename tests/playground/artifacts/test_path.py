@@ -13,7 +13,7 @@ from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, retell, value_of, view_of
-from tests.playground.messages.story import Story, telling
+from tests.playground.playing import Story, open_story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
@@ -26,8 +26,8 @@ async def branch_of(story: Story, message: Message) -> Story:
 
 
 async def test_g17_a_turn_that_is_told_again_reads_the_state_before_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         assert await value_of(story) == {"hour": 9}
@@ -38,8 +38,8 @@ async def test_g17_a_turn_that_is_told_again_reads_the_state_before_it(database_
 
 
 async def test_g17_each_swipe_has_the_state_that_it_left(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         two = await retell(story, two, "Zwei.")
@@ -52,8 +52,8 @@ async def test_g17_each_swipe_has_the_state_that_it_left(database_url: str, tmp_
 
 
 async def test_the_view_is_what_the_library_reads_along_the_path(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        told = await story.tell(*(f"{hour}." for hour in range(6)))
+    async with open_story(database_url, tmp_path) as story:
+        told = await story.narrate(*(f"{hour}." for hour in range(6)))
         for hour, message in enumerate(told):
             await keep(story, message, {"hour": hour}, retention=LAST_TWO)
             if hour % 2:
@@ -79,8 +79,8 @@ async def test_the_view_is_what_the_library_reads_along_the_path(database_url: s
 
 
 async def test_what_a_hidden_message_left_is_gone_with_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         await hide_message(story.runtime, story.viewer, two.id)
@@ -90,8 +90,8 @@ async def test_what_a_hidden_message_left_is_gone_with_it(database_url: str, tmp
 async def test_what_is_brought_back_is_newer_than_what_was_told_anew_before_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         await hide_message(story.runtime, story.viewer, two.id)
@@ -106,8 +106,8 @@ async def test_what_is_brought_back_is_newer_than_what_was_told_anew_before_it(
 async def test_g18_what_was_written_for_a_message_that_never_came_is_not_read(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (one,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (one,) = await story.narrate("One.")
         await keep(story, one, {"hour": 8})
         planned = Message(id=story.runtime.ids(), active_swipe_id=story.runtime.ids())
         await keep(story, planned, {"hour": 9})
@@ -116,8 +116,8 @@ async def test_g18_what_was_written_for_a_message_that_never_came_is_not_read(
 
 
 async def test_what_was_pruned_is_read_where_the_path_needs_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        told = await story.tell(*(f"{hour}." for hour in range(6)))
+    async with open_story(database_url, tmp_path) as story:
+        told = await story.narrate(*(f"{hour}." for hour in range(6)))
         for hour, message in enumerate(told):
             await keep(story, message, {"hour": hour}, retention=LAST_TWO)
         assert (await view_of(story))["state"].history == [{"hour": 4}]
@@ -126,15 +126,15 @@ async def test_what_was_pruned_is_read_where_the_path_needs_it(database_url: str
 
 
 async def test_what_belongs_to_no_message_is_always_read(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (one,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (one,) = await story.narrate("One.")
         await keep(story, None, {"hour": 0})
         assert await value_of(story, before=one) == {"hour": 0}
 
 
 async def test_after_a_reset_nothing_of_before_is_read(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         place = (await view_of(story))["state"].artifact.session
         async with story.runtime.database.write() as session:
@@ -147,8 +147,8 @@ async def test_after_a_reset_nothing_of_before_is_read(database_url: str, tmp_pa
 
 
 async def test_a_branch_has_what_its_path_has_left(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two, three = await story.tell("One.", "Two.", "Three.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two, three = await story.narrate("One.", "Two.", "Three.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         two = await retell(story, two, "Zwei.")
@@ -168,8 +168,8 @@ async def test_a_branch_has_what_its_path_has_left(database_url: str, tmp_path: 
 
 
 async def test_a_branch_from_before_the_window_has_the_latest_of_its_path(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        told = await story.tell(*(f"{hour}." for hour in range(6)))
+    async with open_story(database_url, tmp_path) as story:
+        told = await story.narrate(*(f"{hour}." for hour in range(6)))
         for hour, message in enumerate(told):
             await keep(story, message, {"hour": hour}, retention=LAST_TWO)
         branch = await branch_of(story, told[2])
@@ -186,8 +186,8 @@ async def test_a_branch_from_before_the_window_has_the_latest_of_its_path(databa
 
 
 async def test_a_branch_of_a_branch_still_has_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         await keep(story, one, {"hour": 8})
         await keep(story, two, {"hour": 9})
         branch = await branch_of(story, two)
@@ -196,8 +196,8 @@ async def test_a_branch_of_a_branch_still_has_it(database_url: str, tmp_path: Pa
 
 
 async def test_the_view_is_read_by_one_statement_of_each_kind(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
 
         async def statements() -> int:
             with counted_statements(story.runtime.database) as sent:
@@ -214,8 +214,8 @@ async def test_the_view_is_read_by_one_statement_of_each_kind(database_url: str,
 
 
 async def test_a_fork_takes_artifacts_along_by_as_many_statements_as_ever(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
 
         async def statements() -> int:
             with counted_statements(story.runtime.database) as sent:

@@ -12,7 +12,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, view_of
-from tests.playground.messages.story import Story, telling
+from tests.playground.playing import Story, open_story
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ async def shown(story: Story) -> list[Message]:
 @pytest.mark.parametrize("seed", range(3))
 async def test_state_at_any_message_equals_a_replay(database_url: str, tmp_path: Path, seed: int) -> None:
     chance = Random(seed)
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         replay = Replay({})
         for number in range(STEPS):
             messages = await shown(story)
@@ -64,7 +64,7 @@ async def test_state_at_any_message_equals_a_replay(database_url: str, tmp_path:
                 else "tell"
             ):
                 case "tell":
-                    (message,) = await story.tell(f"Line {number}.")
+                    (message,) = await story.narrate(f"Line {number}.")
                     await replay.note(story, message, number)
                 case "retell":
                     message = await retell(story, chance.choice(messages), f"Again {number}.")

@@ -30,7 +30,7 @@ from tavernkit.playground.story.messages.service import (
 from tavernkit.playground.story.paths.state import EVERY, replay, state_at
 from tavernkit.playground.story.paths.variables import set_variable
 from tests.playground.messages.people import somebody
-from tests.playground.messages.story import Story, telling
+from tests.playground.playing import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
@@ -45,8 +45,8 @@ async def forked(story: Story, message: Message, **options: object) -> Story:
 
 
 async def test_a_branch_has_everything_up_to_the_message(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two, three, _ = await story.tell("One.", "Two.", "Three.", "Four.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two, three, _ = await story.narrate("One.", "Two.", "Three.", "Four.")
         await exclude_message(story.runtime, story.viewer, one.id)
         await hide_message(story.runtime, story.viewer, two.id)
         await add_swipe(story.runtime, story.viewer, three.id, swipe_id=uuid4(), content="Tres.")
@@ -73,8 +73,8 @@ async def test_a_branch_has_everything_up_to_the_message(database_url: str, tmp_
 
 
 async def test_texts_are_shared_and_not_copied(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        *_, last = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        *_, last = await story.narrate("One.", "Two.")
         async with story.runtime.database.read() as session:
             before = await session.scalar(select(func.count()).select_from(TextContent))
         await forked(story, last)
@@ -83,8 +83,8 @@ async def test_texts_are_shared_and_not_copied(database_url: str, tmp_path: Path
 
 
 async def test_the_branch_stands_in_the_tree(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, _ = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, _ = await story.narrate("One.", "Two.")
         branch = await forked(story, one, title=" Another way ")
         child = await branch.conversation()
         assert (child.kind, child.title, child.status) == ("branch", "Another way", "ready")
@@ -109,33 +109,33 @@ async def test_a_fork_without_a_title_is_named_after_the_message_that_it_leaves(
     sqlite_url: str, tmp_path: Path, kind: Literal["branch", "checkpoint", "thread"]
 ) -> None:
     text = "*The door opens* & <b>somebody</b> with **a lantern**\n\ncomes in from the cold and the rain."
-    async with telling(sqlite_url, tmp_path) as story:
-        _, door = await story.tell("One.", text)
+    async with open_story(sqlite_url, tmp_path) as story:
+        _, door = await story.narrate("One.", text)
         title = (await (await forked(story, door, kind=kind)).conversation()).title
         assert title == "From message 3: “The door opens & somebody with a lantern…”"
         assert len(title) <= 60
 
 
 async def test_what_happens_in_one_does_not_happen_in_the_other(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         branch = await forked(story, two)
         copies = {row.origin_message_id: row for row in await branch.rows()}
         await edit_message(story.runtime, story.viewer, two.id, content="Two!", revision=None)
         await hide_message(story.runtime, story.viewer, one.id)
         assert await branch.shown() == ["One.", "Two."]
         await edit_message(story.runtime, story.viewer, copies[one.id].id, content="Uno.", revision=1)
-        await branch.tell("Three.")
+        await branch.narrate("Three.")
         assert await branch.shown() == ["Uno.", "Two.", "Three."]
         assert await story.shown() == ["Two!"]
         assert [row.seq for row in await branch.rows()] == [1, 2, 3, 4]
 
 
 async def test_the_state_settings_and_books_come_along(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         now = story.runtime.clock()
         await set_variable(story.runtime, story.viewer, story.conversation_id, "gold", 3)
-        messages = await story.tell(*(f"Line {number}." for number in range(EVERY + 3)))
+        messages = await story.narrate(*(f"Line {number}." for number in range(EVERY + 3)))
         await set_variable(story.runtime, story.viewer, story.conversation_id, "hope", 1)
         async with story.runtime.database.write() as session:
             conversation = await session.get_one(Conversation, story.conversation_id)
@@ -168,8 +168,8 @@ async def test_the_state_settings_and_books_come_along(database_url: str, tmp_pa
 
 
 async def test_asking_again_does_not_double_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        one, two = await story.narrate("One.", "Two.")
         id = uuid4()
         first, second = await forked(story, one, fork_id=id), await forked(story, one, fork_id=id)
         assert first.conversation_id == second.conversation_id == id
@@ -178,8 +178,8 @@ async def test_asking_again_does_not_double_it(database_url: str, tmp_path: Path
 
 
 async def test_what_cannot_be_forked_is_refused_and_leaves_nothing(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         branch = await forked(story, message)
         (copy,) = [row for row in await branch.rows() if row.seq == 2]
         await hide_message(story.runtime, story.viewer, message.id)
@@ -193,8 +193,8 @@ async def test_what_cannot_be_forked_is_refused_and_leaves_nothing(database_url:
 
 
 async def test_a_discussion_has_threads_and_no_branches(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         member = await somebody(story)
         refused = await refusal_of(fork(story.runtime, member, story.conversation_id, message.id))
         assert refused.code == "conflict"
@@ -213,8 +213,8 @@ async def test_a_discussion_has_threads_and_no_branches(database_url: str, tmp_p
 
 
 async def test_the_same_version_can_go_in_the_branch_and_stay_in_the_trunk(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("a")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("a")
         await add_swipe(story.runtime, story.viewer, message.id, swipe_id=uuid4(), content="b")
         branch = await forked(story, message)
         (copy,) = [row for row in await branch.rows() if row.seq == 2]
@@ -224,11 +224,11 @@ async def test_the_same_version_can_go_in_the_branch_and_stay_in_the_trunk(datab
 
 
 async def test_a_fork_while_others_speak_is_whole(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        *_, last = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        *_, last = await story.narrate("One.", "Two.")
         results = await asyncio.gather(
             *(forked(story, last) for _ in range(4)),
-            *(story.tell(f"Line {number}.") for number in range(4)),
+            *(story.narrate(f"Line {number}.") for number in range(4)),
             edit_message(story.runtime, story.viewer, last.id, content="Two!", revision=1),
         )
         for branch in results[:4]:
@@ -241,8 +241,8 @@ async def test_a_fork_while_others_speak_is_whole(database_url: str, tmp_path: P
 
 
 async def test_ten_thousand_messages_take_as_many_statements_as_ten(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (first,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (first,) = await story.narrate("One.")
         with counted_statements(story.runtime.database) as few:
             await forked(story, first)
         count = 10_000

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,50 +26,50 @@ from tavernkit.playground.base.jobs.service import (
     reap_jobs,
     request_cancel,
 )
-from tavernkit.playground.base.jobs.work import Handler, JobWork
+from tavernkit.playground.base.jobs.work import PROGRESS_SECONDS, Handler, JobWork
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
-from tavernkit.playground.edge.api.jobs import router
 from tavernkit.playground.story.sweeping import sweep
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.playing import LEASE_SECONDS, Story, open_story
 from tests.playground.support.refusals import refusal_of
-from tests.support.hanging import HANG_SECONDS
+from tests.playground.support.web import api_client
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
 KIND = "count"
 
 
-async def queued(play: Play, **payload: Any) -> UUID:
+async def queued(play: Story, **payload: Any) -> UUID:
     async with play.runtime.database.write() as session:
         job = await enqueue_job(session, play.runtime, kind=KIND, owner_id=play.user_id, payload=payload, total=10)
         return job.id
 
 
-async def job(play: Play, job_id: UUID) -> Job:
+async def job(play: Story, job_id: UUID) -> Job:
     async with play.runtime.database.read() as session:
         found = await find_job(session, job_id, Viewer(user_id=play.user_id))
         assert found is not None
         return found
 
 
-async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
-    async with asyncio.timeout(HANG_SECONDS):
-        while (found := await job(play, job_id)).status not in statuses:
-            await asyncio.sleep(0.01)
-        return found
+async def until(play: Story, job_id: UUID, *statuses: str) -> Job:
+    async def is_so() -> bool:
+        return (await job(play, job_id)).status in statuses
+
+    await eventually(is_so)
+    return await job(play, job_id)
 
 
-async def claimed(play: Play, worker: str = "w") -> JobClaim:
+async def claimed(play: Story, worker: str = "w") -> JobClaim:
     claim = await claim_job(play.runtime, worker, [KIND])
     assert claim is not None
     return claim
 
 
 @asynccontextmanager
-async def working(play: Play, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
+async def running_worker(play: Story, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
     worker = JobWorker(play.runtime, name, {KIND: handler}, sweep)
     task = asyncio.create_task(worker.run())
     try:
@@ -88,22 +88,29 @@ async def count(work: JobWork) -> dict[str, Any]:
     return {"began_at": work.claim.done}
 
 
+async def until_stopped(work: JobWork) -> dict[str, Any]:
+    """A job that never ends by itself."""
+    await work.stopping.wait()
+    work.check()
+    return {}
+
+
 async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
+        open_story(database_url, tmp_path) as play,
         play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
-        working(play, count),
+        running_worker(play, count),
     ):
         job_id = await queued(play)
         done = await until(play, job_id, "succeeded", "failed")
         assert (done.status, done.done, done.result) == ("succeeded", 10, {"began_at": 0})
         assert done.finished_at is not None
-        told = await news.next(unless=asyncio.Event(), within=5)
+        told = await news.next(unless=asyncio.Event(), within=HANG_SECONDS)
         assert told == {"job": str(job_id)}
 
 
 async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await queued(play)
         claims = await asyncio.gather(*(claim_job(play.runtime, f"w{number}", [KIND]) for number in range(8)))
         assert len([claim for claim in claims if claim is not None]) == 1
@@ -111,23 +118,23 @@ async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path)
 
 
 async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         lost = JobWork(play.runtime, await claimed(play, "lost"))
         async with play.runtime.database.write() as session:
             await lost.commit_step(session, 4)
         assert await reap_jobs(play.runtime) == 0
-        play.skipped = timedelta(seconds=3)
-        async with working(play, count, "second"):
+        play.outlast_leases()
+        async with running_worker(play, count, "second"):
             done = await until(play, job_id, "succeeded")
         assert (done.done, done.result) == (10, {"began_at": 4})
 
 
 async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         claim = await claimed(play)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         assert await reap_jobs(play.runtime) == 1
         await claimed(play, "second")
         assert await extend_job_lease(play.runtime, claim) is None
@@ -140,11 +147,11 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
 
 
 async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         for _ in range(3):
             await claimed(play)
-            play.skipped += timedelta(seconds=3)
+            play.outlast_leases()
             assert await reap_jobs(play.runtime) == 1
         ended = await job(play, job_id)
         assert ended.status == "failed"
@@ -153,53 +160,66 @@ async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url
 
 
 async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         for step in range(1, 6):
             work = JobWork(play.runtime, await claimed(play))
             async with play.runtime.database.write() as session:
                 await work.commit_step(session, step)
-            play.skipped += timedelta(seconds=3)
+            play.outlast_leases()
             await reap_jobs(play.runtime)
         now = await job(play, job_id)
         assert (now.status, now.done) == ("queued", 5)
 
 
-async def test_a_long_job_is_kept_alive_by_a_timer(database_url: str, tmp_path: Path) -> None:
+async def test_a_job_that_lasts_longer_than_its_lease_is_kept_alive_by_heartbeats(
+    database_url: str, tmp_path: Path
+) -> None:
     hold = asyncio.Event()
 
     async def slow(work: JobWork) -> dict[str, Any]:
         await hold.wait()
         return {}
 
-    async with playing(database_url, tmp_path, ScriptedModel(), lease_seconds=0.4) as play, working(play, slow):
+    async with (
+        open_story(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=0.02) as play,
+        running_worker(play, slow),
+    ):
         job_id = await queued(play)
         await until(play, job_id, "running")
-        await asyncio.sleep(1.0)
+        lease = timedelta(seconds=LEASE_SECONDS)
+        for _ in range(3):
+            play.skipped += lease / 2
+            extended = play.runtime.clock() + lease
+
+            async def is_extended(extended: datetime = extended) -> bool:
+                expires = (await job(play, job_id)).lease_expires_at
+                return expires is not None and expires >= extended
+
+            await eventually(is_extended)
+            assert await reap_jobs(play.runtime) == 0
         assert (await job(play, job_id)).fence == 1
         hold.set()
         await until(play, job_id, "succeeded")
 
 
 async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, tmp_path: Path) -> None:
-    began = asyncio.Event()
+    has_reported = asyncio.Event()
 
     async def endless(work: JobWork) -> dict[str, Any]:
-        began.set()
-        while True:
-            await work.report(3)
-            await asyncio.sleep(0.01)
+        await work.report(3)
+        has_reported.set()
+        return await until_stopped(work)
 
     async def rest(work: JobWork) -> dict[str, Any]:
         return {"went_on_from": work.claim.done}
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        async with working(play, endless):
+    async with open_story(database_url, tmp_path) as play:
+        async with running_worker(play, endless):
             job_id = await queued(play)
-            await began.wait()
-            await asyncio.sleep(0.3)
+            await has_reported.wait()
         assert (await job(play, job_id)).status == "queued"
-        async with working(play, rest):
+        async with running_worker(play, rest):
             done = await until(play, job_id, "succeeded")
         assert done.result == {"went_on_from": 3}
 
@@ -211,7 +231,7 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
     async def held(work: JobWork) -> dict[str, Any]:
         began.put_nowait(work)
         if work.claim.fence == 1:
-            play.skipped = timedelta(seconds=3)
+            play.outlast_leases()
             assert await reap_jobs(play.runtime) == 1
             await second_began.wait()
             return {"too": "late"}
@@ -220,9 +240,9 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
             await work.report(3)
             await asyncio.sleep(0)
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
-        async with asyncio.timeout(HANG_SECONDS), working(play, held):
+        async with asyncio.timeout(HANG_SECONDS), running_worker(play, held):
             await (await began.get()).finished.wait()
         left = await job(play, job_id)
         assert (left.status, left.result) == ("queued", {})
@@ -230,25 +250,24 @@ async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url:
 
 async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_path: Path) -> None:
     async def quick(work: JobWork) -> dict[str, Any]:
-        end = asyncio.get_running_loop().time() + 0.9
-        steps = 0
-        while asyncio.get_running_loop().time() < end:
-            steps += 1
-            await work.report(steps, 10**6)
-            await asyncio.sleep(0.002)
-        return {"steps": steps}
+        began = asyncio.get_running_loop().time()
+        for step in range(500):
+            await work.report(step, 10**6)
+        return {"seconds": asyncio.get_running_loop().time() - began}
 
     async with (
-        playing(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=5) as play,
+        open_story(database_url, tmp_path) as play,
         play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
     ):
         job_id = await queued(play)
-        async with working(play, quick):
-            await until(play, job_id, "succeeded")
+        async with running_worker(play, quick):
+            done = await until(play, job_id, "succeeded")
+        await play.runtime.bus.publish(user_topic(play.user_id), {"last": True})
         told = 0
-        while await news.next(unless=asyncio.Event(), within=0.2) is not None:
+        while await news.next(unless=asyncio.Event(), within=HANG_SECONDS) != {"last": True}:
             told += 1
-        assert told <= 3 + 5
+        # Besides progress, it is told that the job was queued, was begun and has ended.
+        assert 3 < told <= 3 + 1 + done.result["seconds"] / PROGRESS_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -261,7 +280,7 @@ async def test_what_goes_wrong_is_said(
     async def broken(work: JobWork) -> dict[str, Any]:
         raise error
 
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, broken):
+    async with open_story(database_url, tmp_path) as play, running_worker(play, broken):
         failed = await until(play, await queued(play), "failed")
         assert failed.error is not None
         assert failed.error["code"] == code
@@ -269,12 +288,7 @@ async def test_what_goes_wrong_is_said(
 
 
 async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_path: Path) -> None:
-    async def endless(work: JobWork) -> dict[str, Any]:
-        while True:
-            work.check()
-            await asyncio.sleep(0.01)
-
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, endless):
+    async with open_story(database_url, tmp_path) as play, running_worker(play, until_stopped):
         job_id = await queued(play)
         await until(play, job_id, "running")
         viewer = Viewer(user_id=play.user_id)
@@ -286,10 +300,10 @@ async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_pa
 
 
 async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         claim = await claimed(play)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         stopped = await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
         assert isinstance(stopped, Job)
         assert stopped.status == "canceled"
@@ -297,19 +311,19 @@ async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, 
 
 
 async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         job_id = await queued(play)
         await claimed(play)
         await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
-        play.skipped = timedelta(seconds=3)
+        play.outlast_leases()
         await reap_jobs(play.runtime)
         assert (await job(play, job_id)).status == "canceled"
 
 
 async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         ids = [str(await queued(play)) for _ in range(3)]
-        async with asking(play.runtime, play.user_id, router) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             first = (await client.get("/jobs", params={"limit": 2})).json()
             rest = (await client.get("/jobs", params={"limit": 2, "after": first["next"]})).json()
             assert [item["id"] for item in first["items"] + rest["items"]] == ids[::-1]
@@ -324,6 +338,6 @@ async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
 
 
 async def test_somebody_elses_job_is_not_there(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         refused = await refusal_of(request_cancel(play.runtime, Viewer(user_id=uuid4()), await queued(play)))
         assert refused.code == "not_found"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Literal
 
+import httpx2
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["Stage", "serve"]
+from tests.support.hanging import eventually
+
+__all__ = ["Stage", "noted", "serve", "until_asked", "until_left"]
 
 
 @contextmanager
@@ -56,3 +60,34 @@ class Stage:
         for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def noted(base_url: str, what: Literal["requests", "closed"]) -> Any:
+    """What a scripted server says of itself: the bodies it has received, or how many streams were closed early."""
+    root = httpx2.URL(base_url).copy_with(path=f"/_{what}")
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        return (await http.get(root)).json()
+
+
+@asynccontextmanager
+async def until_asked(base_url: str) -> AsyncIterator[None]:
+    """Waits at its end until the server has received one more request."""
+    before = len(await noted(base_url, "requests"))
+
+    async def is_asked() -> bool:
+        return len(await noted(base_url, "requests")) > before
+
+    yield
+    await eventually(is_asked)
+
+
+@asynccontextmanager
+async def until_left(base_url: str) -> AsyncIterator[None]:
+    """Waits at its end until the server has seen one more stream closed before its end."""
+    before = await noted(base_url, "closed")
+
+    async def is_left() -> bool:
+        return bool(await noted(base_url, "closed") > before)
+
+    yield
+    await eventually(is_left)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.kinds.embedded import EmbeddedModel, find_weights
 from tests.playground.llm.asking import ask, question
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, eventually, wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -50,13 +49,6 @@ def computed_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until_gone(pid: int) -> None:
-    end = time.monotonic() + HANG_SECONDS
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < end, "the process is still there"
-        time.sleep(0.01)
-
-
 async def test_it_loads_on_first_use_and_answers(model: EmbeddedModel) -> None:
     assert (model.is_available, model.is_loaded) == (True, False)
     text, end = await ask(model, question("What is the capital of France?", max_tokens=40, temperature=0.0))
@@ -78,8 +70,14 @@ async def test_starts_share_one_process(model: EmbeddedModel) -> None:
 
 
 async def test_cancelling_stops_the_writing(model: EmbeddedModel) -> None:
-    reader = asyncio.create_task(ask(model, ENDLESS))
-    await asyncio.sleep(0.5)
+    is_writing = asyncio.Event()
+
+    async def read() -> None:
+        async for _ in model.stream(ENDLESS):
+            is_writing.set()
+
+    reader = asyncio.create_task(read())
+    await is_writing.wait()
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
@@ -114,10 +112,11 @@ async def test_a_process_that_died_unnoticed_is_replaced(model: EmbeddedModel) -
 
 
 async def test_who_gives_up_waiting_does_not_stop_the_start_and_closing_is_quick() -> None:
+    before = servers_of(os.getpid())
     model = EmbeddedModel()
     impatient = asyncio.create_task(model.start())
     patient = asyncio.create_task(model.start())
-    await asyncio.sleep(0.1)
+    await eventually(lambda: servers_of(os.getpid()) != before)
     impatient.cancel()
     await patient
     assert model.is_loaded
@@ -130,8 +129,7 @@ async def test_closing_while_it_loads_leaves_nothing_behind() -> None:
     before = servers_of(os.getpid())
     model = EmbeddedModel()
     starting = asyncio.create_task(model.start())
-    while servers_of(os.getpid()) == before:
-        await asyncio.sleep(0.01)
+    await eventually(lambda: servers_of(os.getpid()) != before)
     await model.aclose()
     with pytest.raises(asyncio.CancelledError):
         await starting
@@ -142,8 +140,7 @@ async def test_a_process_that_dies_while_it_loads_is_an_error() -> None:
     before = servers_of(os.getpid())
     model = EmbeddedModel()
     starting = asyncio.create_task(model.start())
-    while servers_of(os.getpid()) == before:
-        await asyncio.sleep(0.01)
+    await eventually(lambda: servers_of(os.getpid()) != before)
     [server] = set(servers_of(os.getpid())) - set(before)
     os.kill(server, signal.SIGKILL)
     with pytest.raises(ModelError, match="ended while it was loading") as caught:
@@ -205,7 +202,7 @@ def test_it_dies_with_its_parent_however_that_ended() -> None:
         "async def main():\n"
         "    await EmbeddedModel().start()\n"
         "    print('ready', flush=True)\n"
-        "    await asyncio.sleep(60)\n"
+        "    await asyncio.Event().wait()\n"
         "asyncio.run(main())\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
@@ -214,4 +211,4 @@ def test_it_dies_with_its_parent_however_that_ended() -> None:
         [server] = servers_of(parent.pid)
         parent.kill()
         parent.wait()
-        wait_until_gone(server)
+        wait_until(lambda: not Path(f"/proc/{server}").exists())

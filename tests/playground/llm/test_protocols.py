@@ -2,11 +2,9 @@
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, NamedTuple
 
-import httpx2
 import pytest
 
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, TextDelta
@@ -19,7 +17,7 @@ from tavernkit.playground.base.llm.scripted import canned_reply
 from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS
 from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.playground.llm.asking import ask, ask_aloud, question
-from tests.playground.llm.serving import serve
+from tests.playground.llm.serving import noted, serve, until_asked, until_left
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -51,10 +49,6 @@ class Server(NamedTuple):
         finally:
             await client.aclose()
         return caught.value
-
-    async def told(self, what: str) -> Any:
-        async with httpx2.AsyncClient(trust_env=False) as http:
-            return (await http.get(f"{self.address}/_{what}")).json()
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +112,12 @@ async def test_the_models_are_listed(client: HttpModel) -> None:
 
 
 async def test_cancelling_closes_the_connection_at_once(server: Server, client: HttpModel) -> None:
-    before = await server.told("closed")
-    reader = asyncio.create_task(ask(client, "[[say: One moment]] [[hang]]"))
-    await asyncio.sleep(0.2)
-    reader.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reader
-    async with asyncio.timeout(HANG_SECONDS):
-        while await server.told("closed") == before:
-            await asyncio.sleep(0.005)
+    async with until_left(server.address):
+        async with until_asked(server.address):
+            reader = asyncio.create_task(ask(client, "[[say: One moment]] [[hang]]"))
+        reader.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reader
 
 
 @pytest.mark.parametrize(
@@ -148,8 +139,9 @@ async def test_cancelling_closes_the_connection_at_once(server: Server, client: 
 async def test_a_fault_is_a_code_and_a_sentence(
     server: Server, fault: str, code: str, status: int | None, words: str
 ) -> None:
-    patience = Timeouts(connect=0.3, first_byte=0.3, between_chunks=0.3)
-    error = await server.failure(f"fault:{fault}", timeouts=patience)
+    patience = 0.3 if code == "timeout" else HANG_SECONDS
+    timeouts = Timeouts(connect=patience, first_byte=patience, between_chunks=patience)
+    error = await server.failure(f"fault:{fault}", timeouts=timeouts)
     assert (error.code, error.status) == (code, status)
     assert words in str(error)
     assert server.address in str(error)
@@ -197,7 +189,7 @@ async def test_a_server_in_passing_trouble_is_asked_again() -> None:
             text, _ = await ask(model, question("Hello", model="fault:flaky"))
             await model.aclose()
             assert text == canned_reply("Hello")
-            assert len(await Server(address, client, path).told("requests")) % 2 == 0
+            assert len(await noted(address, "requests")) % 2 == 0
 
 
 @pytest.mark.parametrize(
@@ -228,17 +220,27 @@ async def test_only_what_may_pass_is_asked_again_and_only_before_the_first_word(
         with pytest.raises(ModelError):
             await read()
         await client.aclose()
-        assert len(await server.told("requests")) == asked
+        assert len(await noted(address, "requests")) == asked
     assert bool(seen) is (fault in ("cut", "complaint", "malformed"))
 
 
-async def test_the_wait_that_a_server_asks_for_is_honoured() -> None:
+class NotedRetries(Retries, frozen=True, kw_only=True):
+    """Notes how long a client would wait, and lets it wait for nothing."""
+
+    waits: list[float | None]
+
+    def wait(self, error: ModelError, attempt: int) -> float | None:
+        seconds = Retries.wait(self, error, attempt)
+        self.waits.append(seconds)
+        return None if seconds is None else 0
+
+
+async def test_a_client_waits_as_long_as_a_server_asks_for() -> None:
     with serve(scripted_app(delay=0)) as address:
-        server = Server(address, OpenAIClient, "/v1")
-        started = time.monotonic()
-        error = await server.failure("fault:429:1", retries=Retries(first_wait=0, longest_wait=1))
-        assert time.monotonic() - started >= 2
-        assert error.retry_after == 1
+        retries = NotedRetries(waits=[], longest_wait=60)
+        error = await Server(address, OpenAIClient, "/v1").failure("fault:429:60", retries=retries)
+    assert error.retry_after == 60
+    assert retries.waits == [60] * 3
 
 
 async def test_every_fault_is_one_of_those_that_are_listed(client: HttpModel) -> None:

@@ -1,6 +1,7 @@
 """The scripted model says what it is told to."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from tavernkit.playground.base.llm.base import Finished, ModelClient, ModelError, TextDelta
 from tavernkit.playground.base.llm.scripted import ScriptedModel, canned_reply, split_words
 from tests.playground.llm.asking import ask, question
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -60,8 +62,7 @@ async def test_an_error_is_raised_after_what_came_before_it() -> None:
 async def test_it_holds_until_it_is_let_go() -> None:
     held = asyncio.Event()
     asking = asyncio.create_task(ask(ScriptedModel(["Wait", held, " for it."]), "?"))
-    await asyncio.sleep(0.05)
-    assert not asking.done()
+    assert not await is_done_soon(asking)
     held.set()
     assert (await asking)[0] == "Wait for it."
 
@@ -71,7 +72,13 @@ async def test_a_reply_may_end_for_another_reason() -> None:
 
 
 async def test_words_take_their_time() -> None:
-    asking = asyncio.create_task(ask(ScriptedModel("one two three", delay=0.05), "?"))
-    await asyncio.sleep(0.03)
-    assert not asking.done()
-    await asking
+    asking = asyncio.create_task(ask(ScriptedModel("one two three", delay=HANG_SECONDS), "?"))
+    assert not await is_done_soon(asking)
+    asking.cancel()
+
+
+async def is_done_soon(task: asyncio.Task[Any]) -> bool:
+    """Whether a task ends that waits for nothing: it would after a few turns of the loop."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return task.done()

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx2
@@ -19,7 +18,7 @@ from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.cli.running import run
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import serve
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -154,9 +153,7 @@ def test_it_runs_as_a_program_and_tells_what_it_was_asked() -> None:
             with http.stream("POST", f"{base_url}/chat/completions", json=body) as response:
                 assert response.headers["content-type"] == "text/event-stream"
                 assert http.get(f"{root}/_closed").json() == 0
-            while http.get(f"{root}/_closed").json() == 0:
-                time.sleep(0.01)
-            assert http.get(f"{root}/_closed").json() == 1
+            wait_until(lambda: bool(http.get(f"{root}/_closed").json() == 1))
             assert http.get(f"{root}/_requests").json() == [body]
             with http.stream("POST", f"{base_url}/chat/completions", json=body):
                 program.send_signal(signal.SIGTERM)

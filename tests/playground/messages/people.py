@@ -4,12 +4,12 @@ from uuid import uuid4
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership, User
-from tests.playground.playing import Play
+from tests.playground.playing import Story
 
 __all__ = ["somebody"]
 
 
-async def somebody(play: Play, *, role: str | None = "member", participation: str = "active") -> Viewer:
+async def somebody(play: Story, *, role: str | None = "member", participation: str = "active") -> Viewer:
     """A new person; without a role, one who is not in the space."""
     user_id = uuid4()
     now = play.runtime.clock()

@@ -8,19 +8,19 @@ import httpx2
 import pytest
 
 from tavernkit.playground.story.messages.service import read_messages
-from tests.playground.messages.story import Story, telling
-from tests.playground.support.api import asking
+from tests.playground.playing import Story, open_story
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 
 def talking(story: Story) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
-    return asking(story.runtime, story.user_id)
+    return api_client(story.runtime, story.user_id)
 
 
 async def test_sending_twice_is_sending_once(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
         body = {"id": str(uuid4()), "content": "Hello?"}
         path = f"/conversations/{story.conversation_id}/messages"
         first, second = await client.post(path, json=body), await client.post(path, json=body)
@@ -33,8 +33,8 @@ async def test_sending_twice_is_sending_once(database_url: str, tmp_path: Path) 
 
 
 async def test_a_long_conversation_is_read_in_windows_both_ways(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
-        told = await story.tell(*(f"Line {number}." for number in range(2, 8)))
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
+        told = await story.narrate(*(f"Line {number}." for number in range(2, 8)))
         path = f"/conversations/{story.conversation_id}/messages"
         await client.post(f"/messages/{told[2].id}/hide")
         newest = (await client.get(path, params={"limit": 3})).json()
@@ -50,8 +50,8 @@ async def test_a_long_conversation_is_read_in_windows_both_ways(database_url: st
 
 
 async def test_a_message_is_edited_deleted_and_restored(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
+        (message,) = await story.narrate("One.")
         path = f"/messages/{message.id}"
         assert (await client.get(path)).json()["revision"] == 1
         edited = await client.patch(path, json={"content": "Uno.", "revision": 1})
@@ -72,8 +72,8 @@ async def test_a_message_is_edited_deleted_and_restored(database_url: str, tmp_p
 
 
 async def test_swipes_are_added_chosen_rewritten_and_removed(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
+        (message,) = await story.narrate("One.")
         path = f"/messages/{message.id}"
         added = (await client.post(f"{path}/swipes", json={"content": "Uno."})).json()
         assert (added["position"], added["content"]) == (1, "Uno.")
@@ -93,8 +93,8 @@ async def test_swipes_are_added_chosen_rewritten_and_removed(database_url: str, 
 
 
 async def test_branches_state_and_variables(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
-        one, two = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
+        one, two = await story.narrate("One.", "Two.")
         path = f"/conversations/{story.conversation_id}"
         put = await client.put(f"{path}/variables/purse/gold", json={"value": [1, None]})
         assert put.json() == {"variables": {"purse/gold": [1, None]}}
@@ -117,7 +117,7 @@ async def test_branches_state_and_variables(database_url: str, tmp_path: Path) -
 
 
 async def test_values_that_json_should_not_hold_are_refused(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story, talking(story) as client:
+    async with open_story(database_url, tmp_path) as story, talking(story) as client:
         path, kind = f"/conversations/{story.conversation_id}", {"Content-Type": "application/json"}
         for value in (b"NaN", b"1e999", b'"\\ud800"'):
             answer = await client.put(f"{path}/variables/gold", content=b'{"value": %s}' % value, headers=kind)
@@ -127,10 +127,10 @@ async def test_values_that_json_should_not_hold_are_refused(database_url: str, t
 
 
 async def test_a_window_takes_as_many_statements_whatever_is_in_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         counts = []
         for _ in range(2):
-            await story.tell(*(f"Line {number}." for number in range(10)))
+            await story.narrate(*(f"Line {number}." for number in range(10)))
             with counted_statements(story.runtime.database) as statements:
                 window = await read_messages(
                     story.runtime, story.viewer, story.conversation_id, before=None, after=None, limit=200

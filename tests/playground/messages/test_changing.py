@@ -19,15 +19,15 @@ from tavernkit.playground.story.messages.service import (
     send_message,
 )
 from tests.playground.messages.people import somebody
-from tests.playground.messages.story import telling
+from tests.playground.playing import open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_an_edit_is_a_new_text_and_a_new_revision(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("It rains.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("It rains.")
         edited = await edit_message(story.runtime, story.viewer, message.id, content=" It snows. ", revision=1)
         assert isinstance(edited, Message)
         assert (edited.content, edited.revision) == ("It snows.", 2)
@@ -40,8 +40,8 @@ async def test_an_edit_is_a_new_text_and_a_new_revision(database_url: str, tmp_p
 
 
 async def test_an_edit_from_an_older_revision_is_refused_with_how_it_is_now(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("It rains.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("It rains.")
         await edit_message(story.runtime, story.viewer, message.id, content="It snows.", revision=1)
         refused = await refusal_of(
             edit_message(story.runtime, story.viewer, message.id, content="It hails.", revision=1)
@@ -52,8 +52,8 @@ async def test_an_edit_from_an_older_revision_is_refused_with_how_it_is_now(data
 
 
 async def test_an_edit_whose_answer_was_lost_may_be_sent_again(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("It rains.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("It rains.")
         for _ in range(2):
             edited = await edit_message(story.runtime, story.viewer, message.id, content="It snows.", revision=1)
             assert isinstance(edited, Message)
@@ -61,8 +61,8 @@ async def test_an_edit_whose_answer_was_lost_may_be_sent_again(database_url: str
 
 
 async def test_of_ten_tabs_that_edit_at_once_one_wins_and_nine_are_told(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("It rains.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("It rains.")
         outcomes = await asyncio.gather(
             *(
                 edit_message(story.runtime, story.viewer, message.id, content=f"Weather {number}.", revision=1)
@@ -78,8 +78,8 @@ async def test_of_ten_tabs_that_edit_at_once_one_wins_and_nine_are_told(database
 
 
 async def test_what_cannot_be_a_message_cannot_become_one(sqlite_url: str, tmp_path: Path) -> None:
-    async with telling(sqlite_url, tmp_path) as story:
-        (message,) = await story.tell("It rains.")
+    async with open_story(sqlite_url, tmp_path) as story:
+        (message,) = await story.narrate("It rains.")
         for content, code in ((" \x00 ", "blank"), ("x" * 100_001, "too_long")):
             refused = await refusal_of(
                 edit_message(story.runtime, story.viewer, message.id, content=content, revision=1)
@@ -89,8 +89,8 @@ async def test_what_cannot_be_a_message_cannot_become_one(sqlite_url: str, tmp_p
 
 
 async def test_a_hidden_message_is_gone_and_comes_back_as_it_was(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        _, second, _ = await story.tell("One.", "Two.", "Three.")
+    async with open_story(database_url, tmp_path) as story:
+        _, second, _ = await story.narrate("One.", "Two.", "Three.")
         await exclude_message(story.runtime, story.viewer, second.id)
         hidden = await hide_message(story.runtime, story.viewer, second.id)
         assert isinstance(hidden, Message)
@@ -107,8 +107,8 @@ async def test_a_hidden_message_is_gone_and_comes_back_as_it_was(database_url: s
 
 
 async def test_hiding_and_restoring_twice_is_doing_it_once(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         await hide_message(story.runtime, story.viewer, message.id)
         await hide_message(story.runtime, story.viewer, message.id)
         assert (await story.conversation()).messages_count == 1
@@ -119,8 +119,8 @@ async def test_hiding_and_restoring_twice_is_doing_it_once(database_url: str, tm
 
 
 async def test_an_excluded_message_is_shown_and_not_read_by_models(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         excluded = await exclude_message(story.runtime, story.viewer, message.id)
         assert isinstance(excluded, Message)
         assert (excluded.visibility, await story.shown()) == ("excluded", ["One."])
@@ -130,8 +130,8 @@ async def test_an_excluded_message_is_shown_and_not_read_by_models(database_url:
 
 
 async def test_pages_follow(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        first, second = await story.tell("One.", "Two.")
+    async with open_story(database_url, tmp_path) as story:
+        first, second = await story.narrate("One.", "Two.")
         await edit_message(story.runtime, story.viewer, first.id, content="Uno.", revision=1)
         async with story.runtime.database.read() as session:
             changed = await message_stream(session, first.id, kind="message_changed")
@@ -151,9 +151,9 @@ async def test_pages_follow(database_url: str, tmp_path: Path) -> None:
 
 
 async def test_authors_change_their_own_words_and_moderators_anybodys(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         member, moderator = await somebody(story), await somebody(story, role="moderator")
-        (owners,) = await story.tell("The owner's.")
+        (owners,) = await story.narrate("The owner's.")
         own = await send_message(
             story.runtime, member, story.conversation_id, message_id=uuid4(), content="Mine.", role="system"
         )
@@ -166,8 +166,8 @@ async def test_authors_change_their_own_words_and_moderators_anybodys(database_u
 
 
 async def test_who_only_watches_or_is_not_here_changes_nothing(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         watcher, stranger = await somebody(story, participation="observer"), await somebody(story, role=None)
         for viewer, code in ((watcher, "forbidden"), (stranger, "not_found")):
             for action in (
@@ -182,8 +182,8 @@ async def test_who_only_watches_or_is_not_here_changes_nothing(database_url: str
 
 
 async def test_an_archived_conversation_is_only_read(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         async with story.runtime.database.write() as session:
             (await session.get_one(Conversation, story.conversation_id)).status = "archived"
         for action in (
@@ -195,21 +195,21 @@ async def test_an_archived_conversation_is_only_read(database_url: str, tmp_path
 
 
 async def test_narration_is_answered_by_nobody(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("Night falls.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("Night falls.")
         assert message.role == "system"
         assert await story.events() == ["message"]
 
 
 async def test_half_a_character_is_replaced_and_the_rest_kept(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("a🦊b\ud800c")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("a🦊b\ud800c")
         assert (await story.message(message.id)).content == "a🦊b�c"
 
 
 async def test_an_id_that_another_conversation_has_is_refused(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("One.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("One.")
         async with story.runtime.database.write() as session:
             conversation = await session.get_one(Conversation, story.conversation_id)
             other = Conversation(

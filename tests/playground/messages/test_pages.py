@@ -17,7 +17,7 @@ from tests.characters import card_files
 from tests.playground.accounts.house import House, open_house
 from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
-from tests.playground.messages.story import Story
+from tests.playground.playing import Story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +64,7 @@ def offered(html: str) -> set[str]:
 async def test_the_owner_may_do_everything_with_every_message(database_url: str, tmp_path: Path) -> None:
     async with reading(database_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         page = (await browser.get(f"/conversations/{story.conversation_id}")).text
         everything = {"edit", "branch", "checkpoint", "exclude", "hide"}
         assert offered(drawn(page, told.id)) == everything
@@ -72,10 +72,10 @@ async def test_the_owner_may_do_everything_with_every_message(database_url: str,
         assert 'id="composer_text"' in page
 
 
-async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, house, _):
+async def test_others_are_offered_only_what_they_may_do(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, house, _):
         greeting = (await story.rows())[0]
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         address = f"/conversations/{story.conversation_id}"
         browser = await house.signed_in(await somebody(story))
         sent = await browser.post(f"{address}/messages", data={"content": "Hello."}, headers=STREAMS)
@@ -100,8 +100,8 @@ async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_p
         assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 404
 
 
-async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         address = f"/conversations/{story.conversation_id}"
         async with story.runtime.database.write() as session:
             own = select(SpaceMembership).where(SpaceMembership.user_id == story.user_id)
@@ -114,8 +114,8 @@ async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(databas
         assert len(await story.rows()) == before
 
 
-async def test_an_archived_conversation_is_read_and_branched_but_not_changed(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_an_archived_conversation_is_read_and_branched_but_not_changed(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         async with story.runtime.database.write() as session:
             (await session.get_one(Conversation, story.conversation_id)).status = "archived"
@@ -124,9 +124,9 @@ async def test_an_archived_conversation_is_read_and_branched_but_not_changed(dat
         assert 'id="composer_text"' not in page
 
 
-async def test_a_message_is_edited_without_scripts(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains <b>hard</b>.")
+async def test_a_message_is_edited_without_scripts(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.narrate("It rains <b>hard</b>.")
         form = (await browser.get(f"/messages/{told.id}/edit")).text
         assert "It rains &lt;b&gt;hard&lt;/b&gt;.</textarea>" in form
         assert 'name="revision" value="1"' in form
@@ -136,9 +136,9 @@ async def test_a_message_is_edited_without_scripts(database_url: str, tmp_path: 
         assert await story.shown() == ["It snows."]
 
 
-async def test_what_was_typed_stays_when_it_is_refused(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+async def test_what_was_typed_stays_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.narrate("It rains.")
         await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
         stale = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 1})
         assert stale.status_code == 409
@@ -154,7 +154,7 @@ async def test_what_was_typed_stays_when_it_is_refused(database_url: str, tmp_pa
 
 async def test_streams_leave_the_box_alone_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
         data = {"content": "It snows.", "revision": 1}
         stale = await browser.post(f"/messages/{told.id}", data=data, headers=STREAMS)
@@ -167,7 +167,7 @@ async def test_streams_leave_the_box_alone_when_it_is_refused(sqlite_url: str, t
 
 async def test_a_deleted_message_comes_back(database_url: str, tmp_path: Path) -> None:
     async with reading(database_url, tmp_path) as (story, _, browser):
-        first, _ = await story.tell("It rains.", "It stops.")
+        first, _ = await story.narrate("It rains.", "It stops.")
         hidden = await browser.post(f"/messages/{first.id}/hide")
         page = (await browser.get(hidden.headers["location"])).text
         assert f"message_{first.id}" not in page
@@ -182,7 +182,7 @@ async def test_a_deleted_message_comes_back(database_url: str, tmp_path: Path) -
 
 async def test_excluding_is_said_and_taken_back(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         out = await browser.post(f"/messages/{told.id}/exclude", headers=STREAMS)
         assert ("Not read by the model" in out.text, "include" in offered(out.text)) == (True, True)
         back = await browser.post(f"/messages/{told.id}/include", headers=STREAMS)
@@ -191,7 +191,7 @@ async def test_excluding_is_said_and_taken_back(sqlite_url: str, tmp_path: Path)
 
 async def test_versions_are_counted_and_chosen(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         await add_swipe(story.runtime, story.viewer, told.id, swipe_id=story.runtime.ids(), content="It snows.")
         left = await browser.post(f"/messages/{told.id}/swipe", data={"to": "left"}, headers=STREAMS)
         assert re.search(r"Version </span>1<.*?> of </span>2<", left.text)
@@ -203,7 +203,7 @@ async def test_versions_are_counted_and_chosen(sqlite_url: str, tmp_path: Path) 
 
 async def test_reasoning_is_folded_and_escaped(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         async with story.runtime.database.write() as session:
             message = await session.get_one(Message, told.id)
             swipe = await session.get_one(MessageSwipe, message.active_swipe_id)
@@ -216,7 +216,7 @@ async def test_reasoning_is_folded_and_escaped(sqlite_url: str, tmp_path: Path) 
 
 async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: str, tmp_path: Path) -> None:
     async with reading(database_url, tmp_path) as (story, _, browser):
-        first, _ = await story.tell("It rains.", "It stops.")
+        first, _ = await story.narrate("It rains.", "It stops.")
         branched = await browser.post(f"/messages/{first.id}/branch", headers=STREAMS)
         assert branched.status_code == 303
         branch = UUID(branched.headers["location"].removeprefix("/conversations/"))
@@ -227,17 +227,15 @@ async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: s
         assert (await story.conversation(UUID(place[1]))).kind == "checkpoint"
 
 
-async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(
-    database_url: str, tmp_path: Path
-) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         here = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
         assert (here.status_code, 'id="stop_form"' in here.text) == (200, True)
         async with story.working():
             await story.until(lambda run: run.status == "succeeded")
         assert (await story.message(greeting.id)).swipes_count == greeting.swipes_count + 1
-        await story.tell("It rains.")
+        await story.narrate("It rains.")
         there = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
         assert there.status_code == 303
         assert there.headers["location"] != f"/conversations/{story.conversation_id}"
@@ -246,7 +244,7 @@ async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(
 
 async def test_a_refusal_is_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         for headers in ({}, STREAMS):
             refused = await browser.post(f"/messages/{told.id}/continue", headers=headers)
             assert refused.status_code == 409
@@ -255,7 +253,7 @@ async def test_a_refusal_is_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
 
 async def test_a_message_has_an_address(sqlite_url: str, tmp_path: Path) -> None:
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
-        (told,) = await story.tell("It rains.")
+        (told,) = await story.narrate("It rains.")
         led = await browser.get(f"/messages/{told.id}")
         assert led.headers["location"] == f"/conversations/{story.conversation_id}#message_{told.id}"
         frame = await browser.get(f"/messages/{told.id}", headers={"Turbo-Frame": f"text_{told.id}"})
@@ -267,7 +265,7 @@ async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url
     async with reading(sqlite_url, tmp_path) as (story, _, browser):
         counts = []
         for length in (3, 60):
-            told = await story.tell(*(f"Line {number}." for number in range(length)))
+            told = await story.narrate(*(f"Line {number}." for number in range(length)))
             address = f"/conversations/{story.conversation_id}"
             for path in (address, f"{address}/older?before={told[-1].seq}"):
                 await browser.get(path)
@@ -278,8 +276,8 @@ async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url
         assert max(counts) < 20
 
 
-async def test_a_character_shows_the_pictures_of_its_own_card(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (_, house, browser):
+async def test_a_character_shows_the_pictures_of_its_own_card(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (_, house, browser):
         for name, image in (("Mira", picture("teal")), ("Mara", picture("red"))):
             story = await begun_with(house, browser, smiling(name, image))
             greeting = (await story.rows())[0]
@@ -297,7 +295,7 @@ async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path:
         address = f"/conversations/{story.conversation_id}"
         with counted_statements(story.runtime.database) as alone:
             await browser.get(address)
-        told = await story.tell(*(f"![{number}](smile)" for number in range(15)))
+        told = await story.narrate(*(f"![{number}](smile)" for number in range(15)))
         async with story.runtime.database.write() as session:
             speaker = select(SpaceMembership.id).where(SpaceMembership.cached_display_name == "Mira")
             say = update(Message).where(Message.id.in_([message.id for message in told]))
@@ -308,8 +306,8 @@ async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path:
         assert len(many) == len(alone)
 
 
-async def test_a_reply_says_with_how_much_lore_it_was_written(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (_, house, browser):
+async def test_a_reply_says_with_how_much_lore_it_was_written(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (_, house, browser):
         story = await begun_with(house, browser, card_files.charx(card_files.v3()))
         async with story.working():
             for words, entries in (("It is late.", 0), ("A gear is missing.", 1)):

@@ -14,7 +14,8 @@ from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.story.replies.actions import request_stop
-from tests.playground.models_api.talking import Talk, pieces_of, said, talking
+from tests.playground.models_api.models_client import ModelsClient, models_client, pieces_of, said
+from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -26,26 +27,21 @@ def text_of(events: list[Any]) -> str:
     return "".join(delta.get("content", "") for delta in deltas)
 
 
-async def newest(talk: Talk, status: str) -> Run:
+async def newest(talk: ModelsClient, status: str) -> Run:
     """The newest run, as soon as there is one that is so."""
-    async with asyncio.timeout(10):
-        while True:
-            async with talk.runtime.database.read() as session:
-                run = await session.scalar(select(Run).order_by(Run.created_at.desc()).limit(1))
-            if run is not None and run.status == status:
-                return run
-            await asyncio.sleep(0.01)
 
+    async def is_so() -> bool:
+        async with talk.runtime.database.read() as session:
+            found = await session.scalar(select(Run.status).order_by(Run.created_at.desc()).limit(1))
+        return found == status
 
-async def asked(model: ScriptedModel) -> None:
-    async with asyncio.timeout(10):
-        while not model.requests:
-            await asyncio.sleep(0.01)
+    await eventually(is_so)
+    return await talk.play.run()
 
 
 async def test_a_reply_comes_whole(database_url: str, tmp_path: Path) -> None:
     end = Finished(reason="stop", prompt_tokens=70, completion_tokens=3)
-    async with talking(database_url, tmp_path, ScriptedModel(["  Tea is ready. ", end])) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(["  Tea is ready. ", end])) as talk:
         reply = await talk.reply(*HELLO, temperature=2, seed=7, tools=[], user="sam", tavernkit=None)
         run = await talk.play.run()
         (choice,) = reply["choices"]
@@ -61,16 +57,16 @@ async def test_a_reply_comes_whole(database_url: str, tmp_path: Path) -> None:
         assert str(run.speaker_membership_id).startswith(talk.model.rpartition("-")[2])
 
 
-async def test_texts_may_come_in_parts(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("Good.")) as talk:
+async def test_texts_may_come_in_parts(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel("Good.")) as talk:
         parts = [{"type": "text", "text": "Hello"}, {"type": "text", "text": "there"}]
         id = (await talk.reply({"role": "user", "content": parts}))["tavernkit"]["conversation_id"]
         assert await talk.told(id) == [("user", "Hello\nthere"), ("assistant", "Good.")]
 
 
-async def test_a_reply_that_was_cut_says_so(database_url: str, tmp_path: Path) -> None:
+async def test_a_reply_that_was_cut_says_so(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(["Once upon a time.", Finished(reason="length")])
-    async with talking(database_url, tmp_path, model) as talk:
+    async with models_client(sqlite_url, tmp_path, model) as talk:
         assert (await talk.reply(*HELLO))["choices"][0]["finish_reason"] == "length"
         events = pieces_of(await talk.ask(*HELLO, stream=True))
         assert events[-2]["choices"][0]["finish_reason"] == "length"
@@ -78,7 +74,7 @@ async def test_a_reply_that_was_cut_says_so(database_url: str, tmp_path: Path) -
 
 async def test_a_reply_comes_as_it_is_written(database_url: str, tmp_path: Path) -> None:
     text = "  One 😀 two,\nthree. "
-    async with talking(database_url, tmp_path, ScriptedModel(text)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(text)) as talk:
         answer = await talk.ask(*HELLO, stream=True)
         assert answer.headers["content-type"].startswith("text/event-stream")
         *events, last, done = pieces_of(answer)
@@ -93,9 +89,9 @@ async def test_a_reply_comes_as_it_is_written(database_url: str, tmp_path: Path)
             assert "usage" not in event
 
 
-async def test_what_it_used_is_told_at_the_end_if_asked_for(database_url: str, tmp_path: Path) -> None:
+async def test_what_it_used_is_told_at_the_end_if_asked_for(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(["Good.", Finished(reason="stop", prompt_tokens=70, completion_tokens=1)])
-    async with talking(database_url, tmp_path, model) as talk:
+    async with models_client(sqlite_url, tmp_path, model) as talk:
         *events, used, _ = pieces_of(await talk.ask(*HELLO, stream=True, stream_options={"include_usage": True}))
         assert used["choices"] == []
         assert used["usage"] == {"prompt_tokens": 70, "completion_tokens": 1, "total_tokens": 71}
@@ -104,9 +100,12 @@ async def test_what_it_used_is_told_at_the_end_if_asked_for(database_url: str, t
 
 async def test_pieces_come_while_the_model_is_still_writing(database_url: str, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with talking(database_url, tmp_path, ScriptedModel(["One two", more, " three."])) as talk, talk.served() as c:
+    async with (
+        models_client(database_url, tmp_path, ScriptedModel(["One two", more, " three."])) as talk,
+        talk.served() as c,
+    ):
         body = {"model": talk.model, "messages": HELLO, "stream": True}
-        async with asyncio.timeout(20), c.stream("POST", "/v1/chat/completions", json=body) as answer:
+        async with asyncio.timeout(HANG_SECONDS), c.stream("POST", "/v1/chat/completions", json=body) as answer:
             heard = ""
             async for line in answer.aiter_lines():
                 heard += line
@@ -118,7 +117,7 @@ async def test_pieces_come_while_the_model_is_still_writing(database_url: str, t
 
 async def test_pieces_that_were_lost_are_made_up_for(database_url: str, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with talking(database_url, tmp_path, ScriptedModel(["One two", more, " three."])) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(["One two", more, " three."])) as talk:
         asking = asyncio.create_task(talk.ask(*HELLO, stream=True))
         run = await newest(talk, "running")
         # A piece from further on, as if some before it had been lost, and one of a run that nobody asked about.
@@ -130,8 +129,8 @@ async def test_pieces_that_were_lost_are_made_up_for(database_url: str, tmp_path
         assert text_of(pieces_of(await asking)) == "One two three."
 
 
-async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("One two three.")) as talk:
+async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel("One two three.")) as talk:
         change = {"settings_version": 0, "settings": {"llm": {"stream": False}}}
         space_id = (await talk.conversation(talk.play.conversation_id)).space_id
         answer = await talk.client.patch(f"/api/v1/spaces/{space_id}/settings", json=change)
@@ -140,10 +139,10 @@ async def test_a_model_that_is_not_shown_while_writing_gives_one_piece(database_
         assert [event["choices"][0]["delta"] for event in events[:-1]][1:] == [{"content": "One two three."}, {}]
 
 
-async def test_who_received_more_than_was_kept_still_goes_on_there(database_url: str, tmp_path: Path) -> None:
+async def test_who_received_more_than_was_kept_still_goes_on_there(sqlite_url: str, tmp_path: Path) -> None:
     """The end of a reply in which the model speaks for the person is cut off, but it was streamed."""
     speech = ["Tea?"]
-    async with talking(database_url, tmp_path, ScriptedModel(speech, "Here.")) as talk:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(speech, "Here.")) as talk:
         async with talk.runtime.database.read() as session:
             person = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "human"))).one()
         speech[0] = f"Tea?\n{person.cached_display_name}: Yes, please!"
@@ -158,8 +157,8 @@ async def test_who_received_more_than_was_kept_still_goes_on_there(database_url:
 FAULT = ModelError("The provider has no room. Try again later.", code="unavailable")
 
 
-async def test_a_model_that_fails_is_told_with_its_sentence(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(FAULT)) as talk:
+async def test_a_model_that_fails_is_told_with_its_sentence(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(FAULT)) as talk:
         answer = await talk.ask(*HELLO)
         assert answer.status_code == 502
         assert answer.json()["error"] == {
@@ -168,8 +167,8 @@ async def test_a_model_that_fails_is_told_with_its_sentence(database_url: str, t
         assert answer.headers["x-should-retry"] == "false"
 
 
-async def test_a_model_that_fails_halfway_ends_the_stream_with_an_error(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(["One two", FAULT])) as talk:
+async def test_a_model_that_fails_halfway_ends_the_stream_with_an_error(sqlite_url: str, tmp_path: Path) -> None:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(["One two", FAULT])) as talk:
         answer = await talk.ask(*HELLO, stream=True)
         *events, last = pieces_of(answer)
         assert (answer.status_code, last["error"]["message"]) == (200, str(FAULT))
@@ -177,7 +176,7 @@ async def test_a_model_that_fails_halfway_ends_the_stream_with_an_error(database
 
 
 async def test_a_reply_that_is_stopped_in_the_application_is_an_error(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(["One", asyncio.Event()])) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(["One", asyncio.Event()])) as talk:
         for stream in (False, True):
             asking = asyncio.create_task(talk.ask(*HELLO, stream=stream))
             run = await newest(talk, "running")
@@ -188,7 +187,7 @@ async def test_a_reply_that_is_stopped_in_the_application_is_an_error(database_u
 
 
 async def test_a_reply_that_is_left_out_is_an_error(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         asking = asyncio.create_task(talk.ask(*HELLO))
         run = await newest(talk, "queued")
         async with talk.runtime.database.write() as session:
@@ -198,7 +197,7 @@ async def test_a_reply_that_is_left_out_is_an_error(database_url: str, tmp_path:
 
 
 async def test_a_deleted_conversation_is_an_error(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         asking = asyncio.create_task(talk.ask(*said("Hello?", "Hello.", "Hello!")))
         run = await newest(talk, "queued")
         gone = await talk.client.delete(f"/api/v1/conversations/{run.conversation_id}")
@@ -209,7 +208,7 @@ async def test_a_deleted_conversation_is_an_error(database_url: str, tmp_path: P
 
 async def test_only_one_at_a_time_may_speak(database_url: str, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with talking(database_url, tmp_path, ScriptedModel([more, "Good."])) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel([more, "Good."])) as talk:
         asking = asyncio.create_task(talk.ask(*HELLO))
         run = await newest(talk, "running")
         here = {"conversation_id": str(run.conversation_id)}
@@ -223,10 +222,10 @@ async def test_only_one_at_a_time_may_speak(database_url: str, tmp_path: Path) -
 @pytest.mark.parametrize("stream", [True, False])
 async def test_when_the_program_goes_away_the_run_is_stopped(database_url: str, tmp_path: Path, stream: bool) -> None:
     model = ScriptedModel(["One two", asyncio.Event()])
-    async with talking(database_url, tmp_path, model) as talk, talk.served() as client:
+    async with models_client(database_url, tmp_path, model) as talk, talk.served() as client:
         body = {"model": talk.model, "messages": HELLO, "stream": stream}
         asking = asyncio.create_task(client.post("/v1/chat/completions", json=body))
-        await asked(model)
+        await eventually(lambda: bool(model.requests))
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         run = await newest(talk, "canceled")
@@ -234,7 +233,7 @@ async def test_when_the_program_goes_away_the_run_is_stopped(database_url: str, 
 
 
 async def test_a_run_that_nobody_has_begun_is_taken_back_too(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk, talk.served() as client:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk, talk.served() as client:
         body = {"model": talk.model, "messages": HELLO}
         asking = asyncio.create_task(client.post("/v1/chat/completions", json=body))
         await newest(talk, "queued")
@@ -247,7 +246,7 @@ async def test_a_run_that_nobody_has_begun_is_taken_back_too(database_url: str, 
 async def test_a_program_whose_key_is_revoked_is_sent_nothing_more_and_the_run_is_stopped(
     database_url: str, tmp_path: Path, stream: bool
 ) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(["One two", asyncio.Event()])) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(["One two", asyncio.Event()])) as talk:
         asking = asyncio.create_task(talk.ask(*HELLO, stream=stream))
         await newest(talk, "running")
         async with talk.runtime.database.read() as session:
@@ -264,11 +263,11 @@ async def test_when_the_application_stops_nobody_is_kept_waiting(
     database_url: str, tmp_path: Path, stream: bool
 ) -> None:
     model = ScriptedModel()
-    async with talking(database_url, tmp_path, model, works=False) as talk:
+    async with models_client(database_url, tmp_path, model, works=False) as talk:
         asking = asyncio.create_task(talk.ask(*HELLO, stream=stream))
         run = await newest(talk, "queued")
         talk.runtime.stopping.set()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(HANG_SECONDS):
             answer = await asking
         error = pieces_of(answer)[-1]["error"] if stream else answer.json()["error"]
         assert (error["code"], answer.status_code) == ("stopping", 200 if stream else 503)

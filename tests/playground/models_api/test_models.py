@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.models import Character, Space, SpaceMem
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.models_api.schemas import MAX_BODY_BYTES, MAX_MESSAGES
 from tests.playground.messages.people import somebody
-from tests.playground.models_api.talking import Talk, key_of, said, talking
+from tests.playground.models_api.models_client import ModelsClient, key_of, models_client, said
 from tests.playground.spaces.cast import opened
 from tests.playground.support.counting import counted_statements
 
@@ -30,13 +30,13 @@ async def names(client: httpx2.AsyncClient) -> list[str]:
     return [model["tavernkit"]["character"] for model in (await client.get("/v1/models")).json()["data"]]
 
 
-async def change(talk: Talk, model: Any, id: Any, **values: Any) -> None:
+async def change(talk: ModelsClient, model: Any, id: Any, **values: Any) -> None:
     async with talk.runtime.database.write() as session:
         await session.execute(update(model).where(model.id == id).values(**values))
 
 
 async def test_the_characters_of_a_space_are_its_models(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         made = await opened(talk.play, "Ada", "Bo", name="Tea room")
         listed = (await talk.client.get("/v1/models")).json()
         assert listed["object"] == "list"
@@ -53,7 +53,7 @@ async def test_the_characters_of_a_space_are_its_models(database_url: str, tmp_p
 
 
 async def test_who_cannot_answer_is_no_model(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         made = await opened(talk.play, "Ada", "Bo", "Cy")
         models = (await talk.client.get("/v1/models")).json()["data"]
         ids = {model["tavernkit"]["character"]: model["tavernkit"]["member_id"] for model in models}
@@ -68,7 +68,7 @@ async def test_who_cannot_answer_is_no_model(database_url: str, tmp_path: Path) 
 
 
 async def test_others_see_the_models_of_spaces_where_they_take_part(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         stranger = talk.program(await key_of(talk.play, await somebody(talk.play, role=None)))
         watching = talk.program(await key_of(talk.play, await somebody(talk.play, participation="observer")))
         member = talk.program(await key_of(talk.play, await somebody(talk.play)))
@@ -81,7 +81,7 @@ async def test_others_see_the_models_of_spaces_where_they_take_part(database_url
 
 
 async def test_a_list_costs_the_same_however_long_it_is(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
 
         async def cost() -> int:
             with counted_statements(talk.runtime.database) as sent:
@@ -95,7 +95,7 @@ async def test_a_list_costs_the_same_however_long_it_is(database_url: str, tmp_p
 
 
 async def test_a_key_is_needed(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(), works=False) as talk:
         wrong = talk.program("tk_made-up")
         body = {"model": talk.model, "messages": said("Hm?")}
         for answer in (await wrong.get("/v1/models"), await wrong.post("/v1/chat/completions", json=body)):
@@ -120,7 +120,7 @@ UNREADABLE: list[tuple[Any, str]] = [
 
 
 async def test_what_cannot_be_read_is_told(sqlite_url: str, tmp_path: Path) -> None:
-    async with talking(sqlite_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(), works=False) as talk:
         before = await talk.conversations()
         for messages, param in UNREADABLE:
             body = {"model": talk.model, "messages": messages}
@@ -131,7 +131,7 @@ async def test_what_cannot_be_read_is_told(sqlite_url: str, tmp_path: Path) -> N
 
 
 async def test_whatever_goes_wrong_has_the_same_shape(sqlite_url: str, tmp_path: Path) -> None:
-    async with talking(sqlite_url, tmp_path, ScriptedModel(), works=False) as talk:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(), works=False) as talk:
         post, sent_as = talk.client.post, {"Content-Type": "application/json"}
         for body in (b"{", b"\xff\xfe", b"[]", b'"Hm?"', b"", b"[" * 100_000):
             answer = await post("/v1/chat/completions", content=body, headers=sent_as)

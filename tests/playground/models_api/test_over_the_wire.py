@@ -7,7 +7,7 @@ import pytest
 
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, TextDelta
 from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
-from tests.playground.models_api.talking import said
+from tests.playground.models_api.models_client import said
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.messages.people import somebody
-from tests.playground.models_api.talking import Talk, key_of, said, talking
+from tests.playground.models_api.models_client import ModelsClient, key_of, models_client, said
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import all_rows
 
@@ -22,7 +22,7 @@ REPLIES = ("Good.", "Better.", "Best.", "Enough.")
 STORY = ("How is the tea?", "Good.", "And the cake?", "Better.")
 
 
-async def where(talk: Talk, *texts: str, **fields: object) -> UUID:
+async def where(talk: ModelsClient, *texts: str, **fields: object) -> UUID:
     """The conversation in which the last of the texts was answered."""
     return UUID((await talk.reply(*said(*texts), **fields))["tavernkit"]["conversation_id"])
 
@@ -32,7 +32,7 @@ def turns(*texts: str) -> list[tuple[str, str]]:
 
 
 async def test_a_program_goes_on_where_it_was(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         before = await talk.conversations()
         first = await where(talk, *STORY[:1])
         assert first == talk.play.conversation_id
@@ -43,7 +43,7 @@ async def test_a_program_goes_on_where_it_was(database_url: str, tmp_path: Path)
 
 
 async def test_the_greeting_may_be_sent_along(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         async with talk.runtime.database.read() as session:
             greeting = (await session.scalars(select(Message))).one().content
         reply = await talk.reply({"role": "assistant", "content": greeting}, *said("How is the tea?"))
@@ -51,7 +51,7 @@ async def test_the_greeting_may_be_sent_along(database_url: str, tmp_path: Path)
 
 
 async def test_another_beginning_is_another_conversation(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         first = await where(talk, "How is the tea?")
         second = await where(talk, "Is it raining, or  what?")
         assert second != first
@@ -61,7 +61,7 @@ async def test_another_beginning_is_another_conversation(database_url: str, tmp_
 
 
 async def test_a_story_from_elsewhere_is_written_down(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("Well, well.")) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel("Well, well.")) as talk:
         asked = [
             {"role": "developer", "content": "It is night."},
             {"role": "system", "content": ""},
@@ -78,7 +78,7 @@ async def test_a_story_from_elsewhere_is_written_down(database_url: str, tmp_pat
 
 
 async def test_asking_for_another_reply_makes_a_branch(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         first = await where(talk, *STORY[:1])
         await where(talk, *STORY[:3])
         second = await where(talk, *STORY[:3])
@@ -90,7 +90,7 @@ async def test_asking_for_another_reply_makes_a_branch(database_url: str, tmp_pa
 
 
 async def test_what_the_program_has_changed_makes_a_branch(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         first = await where(talk, *STORY[:1])
         await where(talk, *STORY[:3])
         changed = (*STORY[:3], "I forgot.", "What a pity.")
@@ -101,7 +101,7 @@ async def test_what_the_program_has_changed_makes_a_branch(database_url: str, tm
 
 
 async def test_the_same_system_prompt_is_not_the_same_story(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         prompt = {"role": "system", "content": "Be brief."}
         ids = [(await talk.reply(prompt, *said(text)))["tavernkit"]["conversation_id"] for text in ("Tea?", "Cake?")]
         assert len(set(ids)) == 2
@@ -109,7 +109,7 @@ async def test_the_same_system_prompt_is_not_the_same_story(database_url: str, t
 
 
 async def test_a_named_conversation_takes_the_last_message_only(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         first = await where(talk, *STORY[:1])
         here = {"conversation_id": str(first)}
         assert await where(talk, "This", "is", "not kept", "at all", "And the cake?", tavernkit=here) == first
@@ -117,7 +117,7 @@ async def test_a_named_conversation_takes_the_last_message_only(database_url: st
 
 
 async def test_a_named_conversation_must_be_the_models(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel()) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel()) as talk:
         elsewhere = await create_space(talk.runtime, talk.play.viewer, name="Elsewhere")
         for id in (uuid4(), elsewhere.conversation.id):
             refused = await talk.ask(*said("Hm?"), tavernkit={"conversation_id": str(id)})
@@ -125,7 +125,7 @@ async def test_a_named_conversation_must_be_the_models(database_url: str, tmp_pa
 
 
 async def test_for_who_may_not_speak_no_conversation_is_begun(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel()) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel()) as talk:
         async with talk.runtime.database.write() as session:
             own = SpaceMembership.user_id == talk.play.user_id
             await session.execute(update(SpaceMembership).where(own).values(participation="muted"))
@@ -137,10 +137,10 @@ async def test_for_who_may_not_speak_no_conversation_is_begun(database_url: str,
 
 
 async def test_in_a_discussion_everybody_has_a_story_of_their_own(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel(*REPLIES)) as talk:
         sam = talk.program(await key_of(talk.play, await somebody(talk.play)))
         first = await where(talk, *STORY[:1])
-        other = Talk(talk.play, talk.app, sam, talk.model)
+        other = ModelsClient(talk.play, talk.app, sam, talk.model)
         second = await where(other, *STORY[:1])
         assert second != first
         # Sam's program sends what it has heard, which is not what the owner has heard.
@@ -152,8 +152,10 @@ async def test_in_a_discussion_everybody_has_a_story_of_their_own(database_url: 
 async def test_what_is_put_aside_or_private_or_a_checkpoint_is_not_gone_on_with(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("Good.")) as talk:
-        sam = Talk(talk.play, talk.app, talk.program(await key_of(talk.play, await somebody(talk.play))), talk.model)
+    async with models_client(database_url, tmp_path, ScriptedModel("Good.")) as talk:
+        sam = ModelsClient(
+            talk.play, talk.app, talk.program(await key_of(talk.play, await somebody(talk.play))), talk.model
+        )
         seen = set()
         for values in ({"status": "archived"}, {"kind": "checkpoint"}, {"visibility": "private"}):
             id = await where(sam, *STORY[:1])
@@ -165,7 +167,7 @@ async def test_what_is_put_aside_or_private_or_a_checkpoint_is_not_gone_on_with(
 
 
 async def test_hidden_messages_were_never_said(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("Good.")) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel("Good.")) as talk:
         first = await where(talk, *STORY[:1])
         told = await send_message(
             talk.runtime, talk.play.viewer, first, message_id=uuid4(), content="The lamp went out.", role="system"
@@ -176,7 +178,7 @@ async def test_hidden_messages_were_never_said(database_url: str, tmp_path: Path
 
 
 async def test_a_long_story_is_known_again_and_read_in_windows(database_url: str, tmp_path: Path) -> None:
-    async with talking(database_url, tmp_path, ScriptedModel("Good.")) as talk:
+    async with models_client(database_url, tmp_path, ScriptedModel("Good.")) as talk:
         story = [f"{number}" for number in range(500)]
         first = await where(talk, *story, "Hm?")
         assert (await talk.conversation(first)).messages_count == 502

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.playground.pipelines.desk import Desk, at_desk
+from tests.playground.pipelines.profiles_api import ProfilesApi, profiles_api
 
 
 @pytest.fixture
-async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with at_desk(database_url, tmp_path) as desk:
-        yield desk
+async def api(database_url: str, tmp_path: Path) -> AsyncIterator[ProfilesApi]:
+    async with profiles_api(database_url, tmp_path) as profiles_client:
+        yield profiles_client

@@ -30,27 +30,28 @@ from tavernkit.playground.story.pipelines.documents import NewProfile
 from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
-from tests.playground.pipelines.at_work import ended, jobs_done
-from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
-from tests.playground.support.api import ORIGIN, asking
+from tests.playground.pipelines.profile_story import THOUGHT, ProfileStory, counting, profile, profile_story
+from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import ORIGIN, api_client
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
 NAMED = {**THOUGHT, "name": "A thought"}
 
 
-async def tried(play: Followed, profile_id: UUID, **asked: Any) -> dict[str, Any]:
+async def tried(play: ProfileStory, profile_id: UUID, **asked: Any) -> dict[str, Any]:
     """What came of trying a profile on the story."""
     job = await ask_dry_run(
         play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id, **asked)
     )
-    over = await ended(play.runtime, job.id)
+    over = await ended_job(play.runtime, job.id)
     assert over.status == "succeeded", over.error
     return over.result
 
 
-async def rows(play: Followed) -> dict[str, int]:
+async def rows(play: ProfileStory) -> dict[str, int]:
     """How much there is of everything that a dry run must not touch."""
     kinds = (ArtifactHead, ArtifactVersion, PipelineRun, PipelineStepRun, OutboxEvent)
     async with play.runtime.database.read() as session:
@@ -61,13 +62,13 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.", "She wants company.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play:
         async with play.working():
             await play.turn("Is anybody there?")
         profile_id = (await play.pipeline_runs())[0].profile_id
         assert profile_id is not None
         before, said = await rows(play), await play.messages()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id, content=profile(NAMED, counting()))
         assert (await rows(play), await play.messages()) == (before, said)
         assert await play.values() == {"count": 1}
@@ -87,7 +88,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
 
 
 async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(NAMED)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(NAMED)) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
@@ -99,7 +100,7 @@ async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_pat
                 return story.prompt_tokens_total + story.completion_tokens_total
 
         before = await used()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["prompt_tokens"] > 0
         assert await used() == before + result["prompt_tokens"] + result["completion_tokens"]
@@ -108,12 +109,12 @@ async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_pat
 async def test_a_reply_is_asked_for_if_somebody_wants_one(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.", "It is dark.")
     echo = counting(template="{{ reply }}", artifacts=[{"tag": "echo", "visibility": "ui_only"}])
-    async with following(database_url, tmp_path, model, profile(echo)) as play:
+    async with profile_story(database_url, tmp_path, model, profile(echo)) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
         assert profile_id is not None
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id, with_reply=True)
         assert result["reply"] == "It is dark."
         assert result["steps"][0]["output"] == "It is dark."
@@ -124,10 +125,10 @@ async def test_before_anybody_has_answered_the_reply_before_stands_in_and_that_i
     database_url: str, tmp_path: Path
 ) -> None:
     echo = counting(template="{{ reply }}", artifacts=[{"tag": "echo", "visibility": "ui_only"}])
-    async with following(database_url, tmp_path, ScriptedModel("No."), profile(echo)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("No."), profile(echo)) as play:
         await play.say("Is anybody there?")
         profile_id = await play.follow(profile(echo), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["steps"][0]["status"] == "done"
         assert result["steps"][0]["output"] == result["reply"] != ""
@@ -142,10 +143,10 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
         "template": "{{ rawUserMessage }} (rolled 6)",
         "select": True,
     }
-    async with following(database_url, tmp_path, ScriptedModel("So be it."), profile(rewrite)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("So be it."), profile(rewrite)) as play:
         await play.say("I jump.")
         profile_id = await play.follow(profile(rewrite), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         (changed,) = result["prompt"]["changes"]
         assert (changed["change"], changed["before"], changed["after"]) == ("changed", "I jump.", "I jump. (rolled 6)")
@@ -154,7 +155,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
 async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
     content = profile({**NAMED, "required": True}, counting())
-    async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
+    async with profile_story(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         result = await tried(play, profile_id)
         assert (result["status"], result["failed_type"]) == ("error", "before_barrier")
@@ -164,15 +165,15 @@ async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: 
 
 
 async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         async with play.working():
             await play.turn()
         other = await create_profile(
             play.runtime, play.viewer, NewProfile(name="Other", content=profile(counting(), pipeline="other"))
         )
         job = await ask_dry_run(play.runtime, play.viewer, other[0].id, DryRun(conversation_id=play.conversation_id))
-        async with jobs_done(play.runtime):
-            over = await ended(play.runtime, job.id)
+        async with running_job_worker(play.runtime):
+            over = await ended_job(play.runtime, job.id)
         assert over.status == "failed"
         assert over.error is not None
         assert "count" in over.error["message"]
@@ -181,12 +182,10 @@ async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str
 async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "Never."))
     content = profile(NAMED, counting())
-    async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
+    async with profile_story(database_url, tmp_path, model, content) as play, running_job_worker(play.runtime):
         profile_id = await play.follow(content, "Again")
         job = await ask_dry_run(play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id))
-        async with asyncio.timeout(30):
-            while not model.requests:
-                await asyncio.sleep(0.01)
+        await eventually(lambda: bool(model.requests))
         async with play.runtime.database.read() as session:
             so_far = await session.get_one(Job, job.id)
         assert (so_far.done, so_far.total) == (0, 2)
@@ -195,7 +194,7 @@ async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_
             {"pipeline": "world", "step": "count", "status": "waiting"},
         ]
         await request_cancel(play.runtime, play.viewer, job.id)
-        assert (await ended(play.runtime, job.id)).status == "canceled"
+        assert (await ended_job(play.runtime, job.id)).status == "canceled"
         async with play.runtime.database.read() as session:
             story = await session.get_one(Conversation, play.conversation_id)
         assert story.prompt_tokens_total > 0, "what was asked counts"
@@ -205,9 +204,9 @@ async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: 
     long = counting(
         template="{% for i in (1..9000) %}lamp {% endfor %}", artifacts=[{"tag": "x", "visibility": "ui_only"}]
     )
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(long)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(long)) as play:
         profile_id = await play.follow(profile(long), "Again")
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             result = await tried(play, profile_id)
         assert result["steps"][0]["output"].endswith("more characters)")
         assert len(result["steps"][0]["output"]) < LONGEST + 50
@@ -215,22 +214,22 @@ async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: 
 
 async def test_who_only_takes_part_is_not_told_what_people_must_not_see(database_url: str, tmp_path: Path) -> None:
     secret = counting(template="a secret", artifacts=[{"tag": "plan", "visibility": "prompt_only"}])
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(secret)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(secret)) as play:
         async with play.working():
             await play.turn()
             await play.turn()
         look = {"id": "look", "kind": "template", "hook": "after", "template": "[{{ art.plan.value }}]"}
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             for viewer, seen in ((play.viewer, "[a secret]"), (await somebody(play), "[]")):
                 new = NewProfile(name="Curious", content=profile(look, pipeline="curious"))
                 made = await create_profile(play.runtime, viewer, new)
                 asked = DryRun(conversation_id=play.conversation_id)
                 job = await ask_dry_run(play.runtime, viewer, made[0].id, asked)
-                assert (await ended(play.runtime, job.id)).result["steps"][0]["output"] == seen
+                assert (await ended_job(play.runtime, job.id)).result["steps"][0]["output"] == seen
 
 
 async def test_only_who_has_the_profile_and_takes_part_can_try_it(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         profile_id = await play.follow(profile(counting()), "Again")
         asked = DryRun(conversation_id=play.conversation_id)
         stranger = Viewer(user_id=play.runtime.ids())
@@ -243,10 +242,10 @@ async def test_only_who_has_the_profile_and_takes_part_can_try_it(database_url: 
 
 
 async def test_over_http_what_cannot_be_tried_is_refused_at_once(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), profile(counting())) as play:
         profile_id = await play.follow(profile(counting()), "Again")
         here = {"conversation_id": str(play.conversation_id)}
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             path = f"/pipeline_profiles/{profile_id}/dry_run"
             wrong = await client.post(path, json={**here, "content": {"pipelines": [{"id": ""}]}})
             assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
@@ -254,8 +253,8 @@ async def test_over_http_what_cannot_be_tried_is_refused_at_once(database_url: s
             assert (nothing.status_code, nothing.json()["error"]["code"]) == (409, "conflict")
             job = await client.post(path, json=here)
             assert (job.status_code, job.json()["kind"], job.json()["total"]) == (202, "pipeline_dry_run", 1)
-            async with jobs_done(play.runtime):
-                await ended(play.runtime, UUID(job.json()["id"]))
+            async with running_job_worker(play.runtime):
+                await ended_job(play.runtime, UUID(job.json()["id"]))
             result = (await client.get(f"/jobs/{job.json()['id']}")).json()["result"]
             assert result["status"] == "done"
 
@@ -265,12 +264,12 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
 ) -> None:
     model = ScriptedModel("The lamp is lit.", "She wants <b>company</b>.")
     content = profile(NAMED, counting())
-    async with following(database_url, tmp_path, model, profile(counting())) as play:
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
         place = f"{ORIGIN}/pipelines/{profile_id}/dry_run"
-        async with asking(play.runtime, play.user_id) as client, jobs_done(play.runtime):
+        async with api_client(play.runtime, play.user_id) as client, running_job_worker(play.runtime):
             form = await client.get(place, params={"conversation": str(play.conversation_id)})
             assert f'<option value="{play.conversation_id}" selected' in form.text
             chosen = {"conversation_id": str(play.conversation_id)}
@@ -281,7 +280,7 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
             assert begun.status_code == 303
             address = f"{ORIGIN}{begun.headers['location']}"
             job_id = address.rpartition("/")[2]
-            await ended(play.runtime, UUID(job_id))
+            await ended_job(play.runtime, UUID(job_id))
             shown = await client.get(address)
             assert "She wants &lt;b&gt;company&lt;/b&gt;." in shown.text
             assert 'data-dry-run-progress-over-value="true"' in shown.text

@@ -18,10 +18,11 @@ from tavernkit.playground.story.pipelines.reports import KnownRun, read_pipeline
 from tavernkit.playground.story.runs.requests import regenerate
 from tests.playground.artifacts.stories import chosen_swipes
 from tests.playground.messages.people import somebody
-from tests.playground.pipelines.at_work import ended, jobs_done
-from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
-from tests.playground.support.api import ORIGIN, asking
+from tests.playground.pipelines.profile_story import THOUGHT, ProfileStory, counting, profile, profile_story
+from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import ORIGIN, api_client
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +36,7 @@ def alone(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 async def asked(
-    play: Followed, request_id: UUID | None = None, *, trigger: AskedFor = "api", pipelines: list[str] | None = None
+    play: ProfileStory, request_id: UUID | None = None, *, trigger: AskedFor = "api", pipelines: list[str] | None = None
 ) -> KnownRun:
     return await run_pipelines(
         play.runtime,
@@ -51,12 +52,12 @@ async def test_they_run_once_and_what_they_write_belongs_to_what_is_seen_last(
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, alone(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, alone(counting())) as play, play.working():
         await play.turn()
         assert await play.values() == {"count": 1}
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             known = await asked(play, trigger="manual")
-            job = await ended(play.runtime, known.run.id)
+            job = await ended_job(play.runtime, known.run.id)
         assert job.status == "succeeded"
         assert await play.values() == {"count": 1}, "the turn counts once"
         assert len(await play.messages()) == 2, "there is no reply"
@@ -81,14 +82,14 @@ async def test_a_turn_that_is_run_again_counts_once_and_sees_what_other_pipeline
     diary = {"id": "tell", "kind": "template", "hook": "after", "template": told, "artifacts": [{"tag": "diary"}]}
     both = alone(counting())
     both["pipelines"] += profile(diary, pipeline="diary", triggers=["manual"])["pipelines"]
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), both) as play, play.working():
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), both) as play, play.working():
         await play.turn()
         await play.turn()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             for _ in range(3):
-                await ended(play.runtime, (await asked(play, trigger="manual", pipelines=["world"])).run.id)
+                await ended_job(play.runtime, (await asked(play, trigger="manual", pipelines=["world"])).run.id)
             assert await play.values() == {"count": 2}
-            await ended(play.runtime, (await asked(play, trigger="manual", pipelines=["diary"])).run.id)
+            await ended_job(play.runtime, (await asked(play, trigger="manual", pipelines=["diary"])).run.id)
         assert await play.values() == {"count": 2, "diary": "2/1"}
         await play.turn()
         assert (await play.values())["count"] == 3
@@ -97,13 +98,13 @@ async def test_a_turn_that_is_run_again_counts_once_and_sees_what_other_pipeline
 async def test_pitfall_14_a_request_that_comes_again_is_answered_with_the_first_report(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("3"), alone(ASKED)) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("3"), alone(ASKED)) as play:
         request_id = uuid4()
         first = await asked(play, request_id=request_id)
         again = await asked(play, request_id=request_id)
         assert (again.run.id, again.run.report) == (first.run.id, None)
-        async with jobs_done(play.runtime):
-            await ended(play.runtime, first.run.id)
+        async with running_job_worker(play.runtime):
+            await ended_job(play.runtime, first.run.id)
             third = await asked(play, request_id=request_id)
         assert third.run.id == first.run.id
         assert third.run.report is not None
@@ -115,7 +116,7 @@ async def test_pitfall_14_a_request_that_comes_again_is_answered_with_the_first_
 async def test_they_do_not_begin_beside_a_reply_nor_beside_each_other(database_url: str, tmp_path: Path) -> None:
     held = asyncio.Event()
     model = ScriptedModel((held, "The lamp is lit."))
-    async with following(database_url, tmp_path, model, alone(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, alone(counting())) as play, play.working():
         await play.say()
         refused = await refusal_of(asked(play))
         assert refused.code == "generation_locked"
@@ -129,17 +130,15 @@ async def test_they_do_not_begin_beside_a_reply_nor_beside_each_other(database_u
 async def test_they_give_way_to_a_reply_that_begins_meanwhile(database_url: str, tmp_path: Path) -> None:
     held, asking_again = asyncio.Event(), asyncio.Event()
     model = ScriptedModel("One.", "1", (held, "7"), (asking_again, "Two."), "2")
-    async with following(database_url, tmp_path, model, alone(ASKED)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, alone(ASKED)) as play, play.working():
         await play.turn()
-        async with jobs_done(play.runtime):
+        async with running_job_worker(play.runtime):
             known = await asked(play)
-            async with asyncio.timeout(30):
-                while len(model.requests) < 3:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: len(model.requests) >= 3)
             await regenerate(play.runtime, play.viewer, play.conversation_id)
             await play.until(lambda run: run.kind == "regenerate" and run.status == "running")
             held.set()
-            job = await ended(play.runtime, known.run.id)
+            job = await ended_job(play.runtime, known.run.id)
             asking_again.set()
             await play.until(lambda run: run.kind == "regenerate" and run.status == "succeeded")
         assert job.status == "failed"
@@ -162,14 +161,12 @@ async def test_a_worker_that_leaves_hands_them_on_behind_the_last_step_that_has_
         "artifacts": [{"tag": "then", "visibility": "ui_only"}],
     }
     model = ScriptedModel("4", (asyncio.Event(), "never"), "Then it rained.")
-    async with following(database_url, tmp_path, model, alone(first, second)) as play:
+    async with profile_story(database_url, tmp_path, model, alone(first, second)) as play:
         known = await asked(play)
-        async with jobs_done(play.runtime, "j1"):
-            async with asyncio.timeout(30):
-                while len(model.requests) < 2:
-                    await asyncio.sleep(0.01)
-        async with jobs_done(play.runtime, "j2"):
-            assert (await ended(play.runtime, known.run.id)).status == "succeeded"
+        async with running_job_worker(play.runtime, "j1"):
+            await eventually(lambda: len(model.requests) >= 2)
+        async with running_job_worker(play.runtime, "j2"):
+            assert (await ended_job(play.runtime, known.run.id)).status == "succeeded"
         assert len(model.requests) == 3, "the first step was not asked again"
         assert await play.values() == {"count": 4, "then": "Then it rained."}
         (run,) = await play.pipeline_runs()
@@ -183,19 +180,17 @@ async def test_a_worker_that_leaves_hands_them_on_behind_the_last_step_that_has_
 
 async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "never"))
-    async with following(database_url, tmp_path, model, alone(ASKED)) as play:
-        async with asking(play.runtime, play.user_id) as client:
+    async with profile_story(database_url, tmp_path, model, alone(ASKED)) as play:
+        async with api_client(play.runtime, play.user_id) as client:
             waiting = await asked(play)
             await request_cancel(play.runtime, play.viewer, waiting.run.id)
             told = (await client.get(f"/pipeline_runs/{waiting.run.id}")).json()
             assert (told["status"], told["message"]) == ("aborted", "The run was stopped before it began.")
-            async with jobs_done(play.runtime):
+            async with running_job_worker(play.runtime):
                 running = await asked(play)
-                async with asyncio.timeout(30):
-                    while not model.requests:
-                        await asyncio.sleep(0.01)
+                await eventually(lambda: bool(model.requests))
                 await request_cancel(play.runtime, play.viewer, running.run.id)
-                assert (await ended(play.runtime, running.run.id)).status == "canceled"
+                assert (await ended_job(play.runtime, running.run.id)).status == "canceled"
             told = (await client.get(f"/pipeline_runs/{running.run.id}")).json()
             assert (told["status"], told["steps"][0]["status"]) == ("aborted", "aborted")
         assert await play.values() == {}
@@ -203,12 +198,10 @@ async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, 
 
 async def test_r38_what_is_not_taken_up_any_more_is_forgotten(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("A secret thought.", (asyncio.Event(), "never"))
-    async with following(database_url, tmp_path, model, alone(THOUGHT, ASKED)) as play:
+    async with profile_story(database_url, tmp_path, model, alone(THOUGHT, ASKED)) as play:
         known = await asked(play)
-        async with jobs_done(play.runtime, "who leaves"):
-            async with asyncio.timeout(30):
-                while len(model.requests) < 2:
-                    await asyncio.sleep(0.01)
+        async with running_job_worker(play.runtime, "who leaves"):
+            await eventually(lambda: len(model.requests) >= 2)
         assert "secret" in str([step.output for step in await play.step_runs()]), "somebody may still go on with it"
         await request_cancel(play.runtime, play.viewer, known.run.id)
         assert [step.output for step in await play.step_runs()] == [None, None]
@@ -228,10 +221,13 @@ async def test_only_pipelines_with_the_trigger_run_and_of_those_the_ones_that_we
             for name, triggers in (("day", ["api"]), ("night", ["api"]), ("never", ["user_message"]))
         ]
     }
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), both) as play, jobs_done(play.runtime):
-        await ended(play.runtime, (await asked(play, pipelines=["night"])).run.id)
+    async with (
+        profile_story(database_url, tmp_path, ScriptedModel("Yes."), both) as play,
+        running_job_worker(play.runtime),
+    ):
+        await ended_job(play.runtime, (await asked(play, pipelines=["night"])).run.id)
         assert await play.values() == {"night": "tick"}
-        await ended(play.runtime, (await asked(play)).run.id)
+        await ended_job(play.runtime, (await asked(play)).run.id)
         assert await play.values() == {"day": "tick", "night": "tick"}
         assert (await refusal_of(asked(play, pipelines=["never"]))).code == "invalid"
         assert (await refusal_of(asked(play, trigger="manual"))).code == "conflict"
@@ -239,13 +235,13 @@ async def test_only_pipelines_with_the_trigger_run_and_of_those_the_ones_that_we
 
 async def test_reports_are_listed_the_newest_first_and_quote_nothing(database_url: str, tmp_path: Path) -> None:
     secret = counting(template="a secret", artifacts=[{"tag": "plan", "visibility": "prompt_only"}])
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), alone(secret)) as play, play.working():
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), alone(secret)) as play, play.working():
         run = await play.turn()
-        async with jobs_done(play.runtime), asking(play.runtime, play.user_id) as client:
+        async with running_job_worker(play.runtime), api_client(play.runtime, play.user_id) as client:
             path = f"/conversations/{play.conversation_id}/pipeline_runs"
             started = await client.post(path, json={"request_id": str(uuid4())})
             assert (started.status_code, started.json()["status"]) == (202, "running")
-            await ended(play.runtime, UUID(started.json()["job_id"]))
+            await ended_job(play.runtime, UUID(started.json()["job_id"]))
             first = (await client.get(path, params={"limit": 1})).json()
             assert [(one["trigger"], one["run_id"]) for one in first["items"]] == [("api", None)]
             rest = (await client.get(path, params={"after": first["next"]})).json()
@@ -256,7 +252,7 @@ async def test_reports_are_listed_the_newest_first_and_quote_nothing(database_ur
 
 
 async def test_strangers_are_told_of_nothing_and_watchers_start_nothing(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
         known = await asked(play)
         stranger = await somebody(play, role=None)
         unseen = await refusal_of(read_pipeline_run(play.runtime, stranger, known.run.id))
@@ -269,8 +265,8 @@ async def test_strangers_are_told_of_nothing_and_watchers_start_nothing(database
 
 
 async def test_where_nothing_is_followed_that_is_said(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
-        async with asking(play.runtime, play.user_id) as client:
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
+        async with api_client(play.runtime, play.user_id) as client:
             await client.put(
                 "/pipeline_choices", json={"conversation_id": str(play.conversation_id), "profile_id": None}
             )
@@ -282,15 +278,15 @@ async def test_where_nothing_is_followed_that_is_said(database_url: str, tmp_pat
 
 
 async def test_the_button_beside_the_chat_runs_them_or_says_why_not(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
-        async with asking(play.runtime, play.user_id) as client, jobs_done(play.runtime):
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
+        async with api_client(play.runtime, play.user_id) as client, running_job_worker(play.runtime):
             chat = f"{ORIGIN}/conversations/{play.conversation_id}"
             assert "Run now" in (await client.get(f"{chat}/panel/pipelines")).text
             request_id = str(uuid4())
             pressed = await client.post(f"{chat}/pipelines/run", data={"request_id": request_id})
             assert pressed.status_code == 303
             (run,) = await play.pipeline_runs()
-            await ended(play.runtime, run.id)
+            await ended_job(play.runtime, run.id)
             assert await play.values() == {"count": 1}
             again = await client.post(
                 f"{chat}/pipelines/run",
@@ -300,7 +296,7 @@ async def test_the_button_beside_the_chat_runs_them_or_says_why_not(database_url
             assert "The pipelines are at work." in again.text
             assert len(await play.pipeline_runs()) == 1
         await play.follow(profile(counting()), "Another")
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             refused = await client.post(f"{chat}/pipelines/run")
             assert refused.status_code == 409
             assert "No pipeline of Another has the trigger manual." in refused.text
@@ -310,10 +306,10 @@ async def test_the_page_of_a_run_shows_the_pipelines_around_its_reply(database_u
     rules = [{"pattern": "a", "replacement": "b"}]
     failing = {"id": "look", "kind": "transform", "hook": "after", "source": "art.nothing.value", "rules": rules}
     content = profile(counting(), failing)
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
         await play.turn()
         run = await play.turn()
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             shown = (await client.get(f"{ORIGIN}/runs/{run.id}")).text
         assert "world/count" in shown
         assert "Wrote count v1 → v2" in shown

@@ -19,8 +19,8 @@ from tavernkit.playground.story.pipelines.queries import followed_profile
 from tests.playground.accounts.house import House, open_house
 from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card
-from tests.playground.messages.story import Story
 from tests.playground.pipelines.contents import content
+from tests.playground.playing import Story
 from tests.playground.support.refusals import all_rows
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ STREAMS = {"Accept": "text/vnd.turbo-stream.html"}
 API = "/api/v1/pipeline_profiles"
 
 
-class Desk:
+class ProfilePages:
     """A house, and its owner's browser."""
 
     def __init__(self, house: House) -> None:
@@ -67,137 +67,142 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_house(database_url, tmp_path) as house:
-        yield Desk(house)
+async def pages(sqlite_url: str, tmp_path: Path) -> AsyncIterator[ProfilePages]:
+    async with open_house(sqlite_url, tmp_path) as house:
+        yield ProfilePages(house)
 
 
 def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
-async def test_the_examples_are_told_in_plain_words(desk: Desk) -> None:
-    page = text_of(await desk.page("/pipelines"))
+async def test_the_examples_are_told_in_plain_words(pages: ProfilePages) -> None:
+    page = text_of(await pages.page("/pipelines"))
     assert "Asks the model once after each reply Shown in the side panel Told to the model with each message" in page
     assert "Asks the model once before each reply Told to the model for one reply, then gone" in page
     assert "Asks the model once after each reply Shown in a feed beside the chat Never told to the model" in page
     assert page.count("Switch on everywhere") == 3
 
 
-async def test_one_click_switches_an_example_on_and_another_one_off(desk: Desk) -> None:
-    on = await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+async def test_one_click_switches_an_example_on_and_another_one_off(pages: ProfilePages) -> None:
+    on = await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
     assert (on.status_code, on.headers["location"]) == (303, "/pipelines")
-    assert await desk.followed() == "RPG state"
-    page = await desk.page("/pipelines")
+    assert await pages.followed() == "RPG state"
+    page = await pages.page("/pipelines")
     assert "What is on everywhere is RPG state ." in text_of(page)
-    profile = (await desk.browser.get(API)).json()["items"][0]["id"]
-    off = await desk.browser.post(f"/pipelines/{profile}/off", headers=STREAMS)
+    profile = (await pages.browser.get(API)).json()["items"][0]["id"]
+    off = await pages.browser.post(f"/pipelines/{profile}/off", headers=STREAMS)
     assert 'target="library"' in off.text
     assert "RPG state is switched off there." in off.text
-    assert await desk.followed() is None
+    assert await pages.followed() is None
     # The copy is there, and is used again.
-    await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
-    assert await desk.names() == ["RPG state"]
-    assert await desk.followed() == "RPG state"
+    await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+    assert await pages.names() == ["RPG state"]
+    assert await pages.followed() == "RPG state"
 
 
-async def test_one_click_adds_an_example_to_what_is_on(desk: Desk) -> None:
-    fresh = text_of(await desk.page("/pipelines"))
+async def test_one_click_adds_an_example_to_what_is_on(pages: ProfilePages) -> None:
+    fresh = text_of(await pages.page("/pipelines"))
     assert "Add everywhere" not in fresh
-    await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
-    page = await desk.page("/pipelines")
+    await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+    page = await pages.page("/pipelines")
     assert text_of(page).count("Add everywhere") == 2
     assert text_of(page).count("Switch on everywhere instead") == 2
     fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', page))
-    added = await desk.browser.post("/pipelines/examples/add", data={"example": "commentators", **fields})
+    added = await pages.browser.post("/pipelines/examples/add", data={"example": "commentators", **fields})
     assert (added.status_code, added.headers["location"]) == (303, "/pipelines")
-    assert await desk.followed() == "RPG state + Voices from the gallery"
-    page = text_of(await desk.page("/pipelines"))
+    assert await pages.followed() == "RPG state + Voices from the gallery"
+    page = text_of(await pages.page("/pipelines"))
     assert page.count("As part of RPG state + Voices from the gallery , everywhere") == 2
     assert (page.count("Add everywhere"), page.count("Only this everywhere")) == (1, 2)
-    late = await desk.browser.post(
+    late = await pages.browser.post(
         "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
     )
     assert late.status_code == 409
     assert "The profile that is followed there was changed in the meantime." in late.text
     # What is drawn with the refusal is what can be added to now.
     fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', late.text))
-    told = await desk.browser.post(
+    told = await pages.browser.post(
         "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
     )
     assert "RPG state + Voices from the gallery + Think first is followed everywhere now." in told.text
 
 
-async def test_from_a_chat_it_is_added_for_that_chat(desk: Desk) -> None:
-    await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
-    address = f"/pipelines?conversation={desk.chat}"
-    page = await desk.page(address)
+async def test_from_a_chat_it_is_added_for_that_chat(pages: ProfilePages) -> None:
+    await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+    address = f"/pipelines?conversation={pages.chat}"
+    page = await pages.page(address)
     assert text_of(page).count("Add in this chat") == 2
     fields = dict(re.findall(r'name="(profile_id|settings_version|conversation)" value="([^"]+)"', page))
-    added = await desk.browser.post("/pipelines/examples/add", data={"example": "pre_thinking", **fields})
+    added = await pages.browser.post("/pipelines/examples/add", data={"example": "pre_thinking", **fields})
     assert added.headers["location"] == address
-    assert "RPG state + Think first (chosen for this chat)" in text_of(await desk.page(address))
-    assert "What is on everywhere is RPG state ." in text_of(await desk.page("/pipelines"))
+    assert "RPG state + Think first (chosen for this chat)" in text_of(await pages.page(address))
+    assert "What is on everywhere is RPG state ." in text_of(await pages.page("/pipelines"))
 
 
-async def test_switching_off_leaves_what_was_chosen_there_instead(desk: Desk) -> None:
-    weather = await desk.new("Weather", "mood")
-    await desk.browser.post(f"/pipelines/{weather}/on")
-    await desk.browser.post("/pipelines/examples", data={"example": "commentators"})
-    assert (await desk.browser.post(f"/pipelines/{weather}/off")).status_code == 303
-    assert await desk.followed() == "Voices from the gallery"
+async def test_switching_off_leaves_what_was_chosen_there_instead(pages: ProfilePages) -> None:
+    weather = await pages.new("Weather", "mood")
+    await pages.browser.post(f"/pipelines/{weather}/on")
+    await pages.browser.post("/pipelines/examples", data={"example": "commentators"})
+    assert (await pages.browser.post(f"/pipelines/{weather}/off")).status_code == 303
+    assert await pages.followed() == "Voices from the gallery"
 
 
-async def test_from_a_chat_it_is_switched_on_for_that_chat(desk: Desk) -> None:
-    address = f"/pipelines?conversation={desk.chat}"
-    page = text_of(await desk.page(address))
+async def test_from_a_chat_it_is_switched_on_for_that_chat(pages: ProfilePages) -> None:
+    address = f"/pipelines?conversation={pages.chat}"
+    page = text_of(await pages.page(address))
     assert "Nothing is followed" in page
     assert page.count("Switch on in this chat") == 3
-    on = await desk.browser.post("/pipelines/examples", data={"example": "pre_thinking", "conversation": desk.chat})
+    on = await pages.browser.post("/pipelines/examples", data={"example": "pre_thinking", "conversation": pages.chat})
     assert on.headers["location"] == address
-    choice = (await desk.browser.get("/api/v1/pipeline_choices", params={"conversation_id": desk.chat})).json()
+    choice = (await pages.browser.get("/api/v1/pipeline_choices", params={"conversation_id": pages.chat})).json()
     assert choice["chosen"] is True
-    page = text_of(await desk.page(address))
+    page = text_of(await pages.page(address))
     assert "Think first (chosen for this chat)" in page
     assert "In this chat Switch off" in page
-    assert "In the chat “Ottoline › " in text_of(await desk.page("/pipelines"))
-    off = {"conversation_id": desk.chat, "conversation": desk.chat}
-    await desk.browser.post(f"/pipelines/{choice['profile_id']}/off", data=off)
-    assert await desk.choices() == 0
+    assert "In the chat “Ottoline › " in text_of(await pages.page("/pipelines"))
+    off = {"conversation_id": pages.chat, "conversation": pages.chat}
+    await pages.browser.post(f"/pipelines/{choice['profile_id']}/off", data=off)
+    assert await pages.choices() == 0
 
 
-async def test_what_cannot_be_switched_on_says_why_beside_it(desk: Desk) -> None:
-    await keep(Story(desk.house.runtime, desk.house.play.user_id, desk.house.play.conversation_id), None, 1, tag="mood")
-    rivals = await desk.new("Rivals", "mood", pipeline="rivals")
-    sent = {"conversation": desk.chat}
-    refused = await desk.browser.post(f"/pipelines/{rivals}/on", data=sent, headers=STREAMS)
+async def test_what_cannot_be_switched_on_says_why_beside_it(pages: ProfilePages) -> None:
+    await keep(
+        Story(pages.house.runtime, pages.house.play.user_id, pages.house.play.conversation_id),
+        None,
+        1,
+        tag="mood",
+    )
+    rivals = await pages.new("Rivals", "mood", pipeline="rivals")
+    sent = {"conversation": pages.chat}
+    refused = await pages.browser.post(f"/pipelines/{rivals}/on", data=sent, headers=STREAMS)
     assert refused.status_code == 409
     assert re.search(r'role="alert">art.mood belongs to the pipeline', refused.text)
-    plain = await desk.browser.post(f"/pipelines/{rivals}/on", data=sent)
+    plain = await pages.browser.post(f"/pipelines/{rivals}/on", data=sent)
     assert plain.status_code == 409
     assert "art.mood belongs to the pipeline" in plain.text
-    assert (await desk.browser.post("/pipelines/examples", data={"example": "nothing"})).status_code == 404
+    assert (await pages.browser.post("/pipelines/examples", data={"example": "nothing"})).status_code == 404
 
 
-async def test_an_example_that_cannot_be_switched_on_leaves_no_copy_behind(desk: Desk) -> None:
-    runtime, play = desk.house.runtime, desk.house.play
+async def test_an_example_that_cannot_be_switched_on_leaves_no_copy_behind(pages: ProfilePages) -> None:
+    runtime, play = pages.house.runtime, pages.house.play
     await keep(
         Story(runtime, play.user_id, play.conversation_id), None, 1, tag=example_profile("rpg_state").claims()[0].tag
     )
     before = await all_rows(runtime)
-    refused = await desk.browser.post("/pipelines/examples", data={"example": "rpg_state", "conversation": desk.chat})
+    refused = await pages.browser.post("/pipelines/examples", data={"example": "rpg_state", "conversation": pages.chat})
     assert (refused.status_code, "belongs to the pipeline" in refused.text) == (409, True)
     assert await all_rows(runtime) == before
 
 
-async def test_everybodys_profiles_are_looked_at_and_copied(desk: Desk) -> None:
-    runtime, now = desk.house.runtime, desk.house.runtime.clock()
+async def test_everybodys_profiles_are_looked_at_and_copied(pages: ProfilePages) -> None:
+    runtime, now = pages.house.runtime, pages.house.runtime.clock()
     profile = PipelineProfile(id=runtime.ids(), name="Shared", created_at=now, updated_at=now)
     async with runtime.database.write() as session:
         session.add(profile)
         await session.flush()
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("sky"), created_at=now))
-    guest = await desk.house.signed_in(await desk.house.add("Gus"))
+    guest = await pages.house.signed_in(await pages.house.add("Gus"))
     assert "Everybody's" in unescape((await guest.get("/pipelines")).text)
     page = await guest.get(f"/pipelines/{profile.id}")
     assert "To change it, duplicate it" in page.text
@@ -210,20 +215,20 @@ async def test_everybodys_profiles_are_looked_at_and_copied(desk: Desk) -> None:
     assert ">Save<" in (await guest.get(copy.headers["location"])).text
 
 
-async def test_a_new_profile_begins_with_something_that_runs(desk: Desk) -> None:
-    made = await desk.browser.post("/pipelines", data={"name": "Diary"})
-    page = await desk.page(made.headers["location"])
+async def test_a_new_profile_begins_with_something_that_runs(pages: ProfilePages) -> None:
+    made = await pages.browser.post("/pipelines", data={"name": "Diary"})
+    page = await pages.page(made.headers["location"])
     assert "Nothing is wrong with it." in page
     assert "Note down what was said last" in page
-    again = await desk.browser.post("/pipelines", data={"name": "Diary"})
+    again = await pages.browser.post("/pipelines", data={"name": "Diary"})
     assert again.status_code == 409
     assert "There is a profile with the name “Diary”" in again.text
 
 
-async def test_the_editor_tells_what_a_profile_does(desk: Desk) -> None:
-    await desk.browser.post("/pipelines/examples", data={"example": "commentators"})
-    profile = (await desk.browser.get(API)).json()["items"][0]["id"]
-    page = text_of(await desk.page(f"/pipelines/{profile}"))
+async def test_the_editor_tells_what_a_profile_does(pages: ProfilePages) -> None:
+    await pages.browser.post("/pipelines/examples", data={"example": "commentators"})
+    profile = (await pages.browser.get(API)).json()["items"][0]["id"]
+    page = text_of(await pages.page(f"/pipelines/{profile}"))
     assert "Runs for: a new reply, a reply told anew, by hand · may: artifact_write" in page
     assert "Let the gallery speak After the reply · asks a model llm" in page
     assert "writes from a template template · when comment is done" in page
@@ -231,83 +236,83 @@ async def test_the_editor_tells_what_a_profile_does(desk: Desk) -> None:
     assert "Everywhere Switch off" in page
 
 
-async def test_r31_a_tag_collision_is_told_as_it_is_typed_and_when_it_is_saved(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
+async def test_r31_a_tag_collision_is_told_as_it_is_typed_and_when_it_is_saved(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
     twice = json.dumps(content("mood", "mood"))
-    checked = await desk.browser.post(f"/pipelines/{id}/check", data={"content": twice}, headers=STREAMS)
+    checked = await pages.browser.post(f"/pipelines/{id}/check", data={"content": twice}, headers=STREAMS)
     told = unescape(checked.text)
     assert checked.status_code == 200
     assert 'target="profile_problems"' in told
     assert "2 errors. It cannot be saved like this." in told
     assert "pipelines[0].steps[1].artifacts[0].tag" in told
     assert "art.mood is made by world/make_0 and world/make_1" in told
-    saved = await desk.save(id, twice, headers=STREAMS)
+    saved = await pages.save(id, twice, headers=STREAMS)
     assert saved.status_code == 422
     assert 'target="problem"' in saved.text
     assert "2 things are wrong with it" in saved.text
-    plain = await desk.save(id, twice)
+    plain = await pages.save(id, twice)
     assert plain.status_code == 422
     assert json.dumps(content("mood", "mood")) in unescape(plain.text)
-    assert (await desk.browser.get(f"{API}/{id}")).json()["settings_version"] == 1
+    assert (await pages.browser.get(f"{API}/{id}")).json()["settings_version"] == 1
 
 
-async def test_what_is_no_json_is_told_with_its_line_and_column(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
+async def test_what_is_no_json_is_told_with_its_line_and_column(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
     typed = '{\n  "pipelines": [}\n}'
-    checked = await desk.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)
+    checked = await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)
     assert "at line 2, column 17." in unescape(checked.text)
-    plain = await desk.browser.post(f"/pipelines/{id}/check", data={"content": typed, "name": "Half"})
+    plain = await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed, "name": "Half"})
     assert typed in unescape(plain.text)
     assert 'value="Half"' in plain.text
-    saved = await desk.save(id, "[]")
+    saved = await pages.save(id, "[]")
     assert saved.status_code == 422
     assert "A profile is an object" in saved.text
 
 
-async def test_warnings_are_told_and_stand_in_nobodys_way(desk: Desk) -> None:
-    id = await desk.new("Weather")
+async def test_warnings_are_told_and_stand_in_nobodys_way(pages: ProfilePages) -> None:
+    id = await pages.new("Weather")
     typed = json.dumps({"name": "Elsewhere", "pipelines": [{"id": "a", "steps": [], "colour": "red"}]})
     checked = unescape(
-        (await desk.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)).text
+        (await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)).text
     )
     assert "2 warnings. It can be saved." in checked
     assert "Nobody reads this field." in checked
     assert "The name is the one in its own box" in checked
-    saved = await desk.save(id, typed, headers=STREAMS)
+    saved = await pages.save(id, typed, headers=STREAMS)
     assert saved.status_code == 200
     assert 'name="settings_version" value="2"' in saved.text
-    assert "name" not in (await desk.browser.get(f"{API}/{id}")).json()["content"]
+    assert "name" not in (await pages.browser.get(f"{API}/{id}")).json()["content"]
 
 
-async def test_two_who_save_see_each_other(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
-    assert (await desk.save(id, json.dumps(content("sky")))).status_code == 303
+async def test_two_who_save_see_each_other(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
+    assert (await pages.save(id, json.dumps(content("sky")))).status_code == 303
     mine = json.dumps(content("mood", "wind"), indent=2)
-    late = await desk.save(id, mine, headers=STREAMS)
+    late = await pages.save(id, mine, headers=STREAMS)
     assert late.status_code == 409
     told = unescape(late.text)
     assert "was changed in the meantime" in told
     assert re.search(r'line-removed">-.*"tag": "sky"', told)
     assert re.search(r'line-added">\+.*"tag": "wind"', told)
     assert 'name="settings_version" value="2"' in told
-    plain = await desk.save(id, mine)
+    plain = await pages.save(id, mine)
     assert plain.status_code == 409
     assert mine in unescape(plain.text)
-    assert (await desk.save(id, mine, version=2)).status_code == 303
-    assert (await desk.browser.get(f"{API}/{id}")).json()["content"] == content("mood", "wind")
+    assert (await pages.save(id, mine, version=2)).status_code == 303
+    assert (await pages.browser.get(f"{API}/{id}")).json()["content"] == content("mood", "wind")
 
 
-async def test_files_go_out_and_come_back(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
-    out = await desk.browser.get(f"{API}/{id}/export")
+async def test_files_go_out_and_come_back(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
+    out = await pages.browser.get(f"{API}/{id}/export")
     assert "Weather.json" in out.headers["content-disposition"]
     assert read_profile(out.json()).name == "Weather"
-    back = await desk.browser.post("/pipelines/import", files={"file": ("w.json", out.content)})
+    back = await pages.browser.post("/pipelines/import", files={"file": ("w.json", out.content)})
     assert back.status_code == 303
-    imported = (await desk.browser.get(f"{API}/{back.headers['location'].rsplit('/', 1)[-1]}")).json()
+    imported = (await pages.browser.get(f"{API}/{back.headers['location'].rsplit('/', 1)[-1]}")).json()
     assert (imported["name"], imported["content"]) == ("Weather 2", content("mood"))
     example = json.dumps(example_source("rpg_state")).encode()
-    streams = await desk.browser.post(
+    streams = await pages.browser.post(
         "/pipelines/import",
         files=[
             ("file", ("rpg.json", example)),
@@ -324,110 +329,120 @@ async def test_files_go_out_and_come_back(desk: Desk) -> None:
     assert "card.json was not taken in. There are no pipelines in the file." in told
 
 
-async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_deleted(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
+async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_deleted(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
     for _ in range(2):
-        assert (await desk.browser.post(f"/pipelines/{id}/duplicate")).status_code == 303
-    assert await desk.names() == ["Weather", "Weather (copy)", "Weather (copy) 2"]
-    await desk.browser.post(f"/pipelines/{id}/on")
-    kept = await desk.browser.post(f"/pipelines/{id}/delete")
+        assert (await pages.browser.post(f"/pipelines/{id}/duplicate")).status_code == 303
+    assert await pages.names() == ["Weather", "Weather (copy)", "Weather (copy) 2"]
+    await pages.browser.post(f"/pipelines/{id}/on")
+    kept = await pages.browser.post(f"/pipelines/{id}/delete")
     assert kept.status_code == 409
     assert "followed at one place" in kept.text
-    await desk.browser.post(f"/pipelines/{id}/off")
-    assert (await desk.browser.post(f"/pipelines/{id}/delete")).headers["location"] == "/pipelines"
-    assert (await desk.browser.get(f"/pipelines/{id}")).status_code == 404
+    await pages.browser.post(f"/pipelines/{id}/off")
+    assert (await pages.browser.post(f"/pipelines/{id}/delete")).headers["location"] == "/pipelines"
+    assert (await pages.browser.get(f"/pipelines/{id}")).status_code == 404
 
 
-async def test_the_panel_says_what_is_followed_and_who_decided_it(desk: Desk) -> None:
-    assert "Nothing is followed" in text_of(await desk.page(desk.panel))
-    near, wide = await desk.new("Near", "near"), await desk.new("Wide", "wide")
-    await desk.browser.post(desk.panel, data={"profile": wide, "place": "everywhere"})
-    assert "Wide chosen everywhere" in text_of(await desk.page(desk.panel))
-    await desk.browser.post(desk.panel, data={"profile": wide, "place": "space"})
-    assert "Wide chosen for this space" in text_of(await desk.page(desk.panel))
-    async with desk.house.runtime.database.read() as session:
+async def test_the_panel_says_what_is_followed_and_who_decided_it(pages: ProfilePages) -> None:
+    assert "Nothing is followed" in text_of(await pages.page(pages.panel))
+    near, wide = await pages.new("Near", "near"), await pages.new("Wide", "wide")
+    await pages.browser.post(pages.panel, data={"profile": wide, "place": "everywhere"})
+    assert "Wide chosen everywhere" in text_of(await pages.page(pages.panel))
+    await pages.browser.post(pages.panel, data={"profile": wide, "place": "space"})
+    assert "Wide chosen for this space" in text_of(await pages.page(pages.panel))
+    async with pages.house.runtime.database.read() as session:
         character = (await session.scalars(select(Character.id).limit(1))).one()
     by_character = {"profile": near, "place": "character", "character_id": str(character)}
-    await desk.browser.post(desk.panel, data=by_character)
-    page = await desk.page(desk.panel)
+    await pages.browser.post(pages.panel, data=by_character)
+    page = await pages.page(pages.panel)
     assert re.search(r"Near chosen for \w+", text_of(page))
     assert "As elsewhere: Near" in page
     assert "As elsewhere: Wide" in page
-    await desk.browser.post(desk.panel, data={"profile": "none"})
-    assert "Nothing is followed chosen for this chat" in text_of(await desk.page(desk.panel))
-    assert await desk.followed() is None
-    drawn = await desk.browser.post(desk.panel, data={"profile": "wider"}, headers=STREAMS)
+    await pages.browser.post(pages.panel, data={"profile": "none"})
+    assert "Nothing is followed chosen for this chat" in text_of(await pages.page(pages.panel))
+    assert await pages.followed() is None
+    drawn = await pages.browser.post(pages.panel, data={"profile": "wider"}, headers=STREAMS)
     assert 'target="panel_content"' in drawn.text
-    assert await desk.followed() == "Near"
+    assert await pages.followed() == "Near"
     nobody = {"profile": near, "place": "character"}
-    assert (await desk.browser.post(desk.panel, data=nobody)).status_code == 422
-    assert await desk.choices() == 3
+    assert (await pages.browser.post(pages.panel, data=nobody)).status_code == 422
+    assert await pages.choices() == 3
 
 
-async def test_in_a_group_the_panel_says_what_is_followed_for_each_who_speaks(desk: Desk) -> None:
-    near, wide = await desk.new("Near", "near"), await desk.new("Wide", "wide")
+async def test_in_a_group_the_panel_says_what_is_followed_for_each_who_speaks(pages: ProfilePages) -> None:
+    near, wide = await pages.new("Near", "near"), await pages.new("Wide", "wide")
     card = {"file": ("bo.json", json_card(name="Bo"))}
-    bo = (await desk.browser.post("/api/v1/characters", files=card)).json()["character"]["id"]
-    conversation = (await desk.browser.get(f"/api/v1/conversations/{desk.chat}")).json()
-    joined = await desk.browser.post(f"/api/v1/spaces/{conversation['space_id']}/members", json={"character_id": bo})
+    bo = (await pages.browser.post("/api/v1/characters", files=card)).json()["character"]["id"]
+    conversation = (await pages.browser.get(f"/api/v1/conversations/{pages.chat}")).json()
+    joined = await pages.browser.post(f"/api/v1/spaces/{conversation['space_id']}/members", json={"character_id": bo})
     assert joined.status_code == 201, joined.text
-    await desk.browser.post(desk.panel, data={"profile": wide, "place": "everywhere"})
-    assert "Wide chosen everywhere" in text_of(await desk.page(desk.panel))
-    await desk.browser.post(desk.panel, data={"profile": near, "place": "character", "character_id": bo})
-    page = text_of(await desk.page(desk.panel))
+    await pages.browser.post(pages.panel, data={"profile": wide, "place": "everywhere"})
+    assert "Wide chosen everywhere" in text_of(await pages.page(pages.panel))
+    await pages.browser.post(pages.panel, data={"profile": near, "place": "character", "character_id": bo})
+    page = text_of(await pages.page(pages.panel))
     assert "When Ottoline speaks Wide chosen everywhere" in page
     assert "When Bo speaks Near chosen for Bo" in page
-    await desk.browser.post(desk.panel, data={"profile": "none"})
-    assert "When Bo speaks" not in text_of(await desk.page(desk.panel))
+    await pages.browser.post(pages.panel, data={"profile": "none"})
+    assert "When Bo speaks" not in text_of(await pages.page(pages.panel))
 
 
-async def test_r26_a_refused_choice_says_why_beside_the_control(desk: Desk) -> None:
-    await keep(Story(desk.house.runtime, desk.house.play.user_id, desk.house.play.conversation_id), None, 1, tag="mood")
-    rivals = await desk.new("Rivals", "mood", pipeline="rivals")
-    refused = await desk.browser.post(desk.panel, data={"profile": rivals}, headers=STREAMS)
+async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePages) -> None:
+    await keep(
+        Story(pages.house.runtime, pages.house.play.user_id, pages.house.play.conversation_id),
+        None,
+        1,
+        tag="mood",
+    )
+    rivals = await pages.new("Rivals", "mood", pipeline="rivals")
+    refused = await pages.browser.post(pages.panel, data={"profile": rivals}, headers=STREAMS)
     assert refused.status_code == 409
     told = unescape(refused.text)
     assert 'aria-describedby="problem_conversation"' in told
     assert "“Rivals” is not followed here. art.mood belongs to the pipeline 'world'" in told
-    assert await desk.choices() == 0
+    assert await pages.choices() == 0
 
 
-async def test_one_that_cannot_be_used_any_more_is_shown_with_what_is_wrong(desk: Desk) -> None:
-    id = await desk.new("Weather", "mood")
-    await desk.browser.put("/api/v1/pipeline_choices", json={"profile_id": id, "conversation_id": desk.chat})
-    async with desk.house.runtime.database.write() as session:
+async def test_one_that_cannot_be_used_any_more_is_shown_with_what_is_wrong(pages: ProfilePages) -> None:
+    id = await pages.new("Weather", "mood")
+    await pages.browser.put("/api/v1/pipeline_choices", json={"profile_id": id, "conversation_id": pages.chat})
+    async with pages.house.runtime.database.write() as session:
         unknown = {"pipelines": [{"id": "old", "steps": [{"id": "x", "kind": "seance"}]}]}
         await session.execute(update(PipelineProfileVersion).values(content=unknown))
-    assert "The kind of a step is 'seance'" in await desk.page(f"/pipelines/{id}")
-    for address in ("/pipelines", f"/pipelines?conversation={desk.chat}", desk.panel, f"/pipelines/{id}/dry_run"):
-        assert "Weather" in await desk.page(address)
+    assert "The kind of a step is 'seance'" in await pages.page(f"/pipelines/{id}")
+    for address in (
+        "/pipelines",
+        f"/pipelines?conversation={pages.chat}",
+        pages.panel,
+        f"/pipelines/{id}/dry_run",
+    ):
+        assert "Weather" in await pages.page(address)
 
 
-async def test_places_of_others_are_not_told(desk: Desk) -> None:
-    runtime, now = desk.house.runtime, desk.house.runtime.clock()
+async def test_places_of_others_are_not_told(pages: ProfilePages) -> None:
+    runtime, now = pages.house.runtime, pages.house.runtime.clock()
     profile = PipelineProfile(id=runtime.ids(), name="Shared", created_at=now, updated_at=now)
     async with runtime.database.write() as session:
         session.add(profile)
         await session.flush()
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("sky"), created_at=now))
-    await desk.browser.post(desk.panel, data={"profile": str(profile.id)})
-    await desk.browser.post(desk.panel, data={"profile": str(profile.id), "place": "everywhere"})
-    guest = await desk.house.signed_in(await desk.house.add("Gus"))
+    await pages.browser.post(pages.panel, data={"profile": str(profile.id)})
+    await pages.browser.post(pages.panel, data={"profile": str(profile.id), "place": "everywhere"})
+    guest = await pages.house.signed_in(await pages.house.add("Gus"))
     page = text_of((await guest.get(f"/pipelines/{profile.id}")).text)
     assert "Nowhere yet." in page
-    assert (await guest.get(f"/pipelines?conversation={desk.chat}")).status_code == 404
+    assert (await guest.get(f"/pipelines?conversation={pages.chat}")).status_code == 404
 
 
-async def test_the_api_checks_without_saving(desk: Desk) -> None:
-    checked = await desk.browser.post(f"{API}/check", json={"content": content("mood", "mood")})
+async def test_the_api_checks_without_saving(pages: ProfilePages) -> None:
+    checked = await pages.browser.post(f"{API}/check", json={"content": content("mood", "mood")})
     assert checked.status_code == 200
     first = checked.json()["problems"][0]
     assert (first["path"], first["severity"]) == ("pipelines[0].steps[0].artifacts[0].tag", "error")
     assert "art.mood is made by" in first["message"]
-    assert (await desk.browser.post(f"{API}/check", json={"content": content("mood")})).json() == {"problems": []}
-    assert (await desk.browser.post(f"{API}/check", json={"content": 7})).json()["problems"][0]["severity"] == "error"
+    assert (await pages.browser.post(f"{API}/check", json={"content": content("mood")})).json() == {"problems": []}
+    assert (await pages.browser.post(f"{API}/check", json={"content": 7})).json()["problems"][0]["severity"] == "error"
     unknown = {"id": "roll", "kind": "python", "hook": "before", "function": "dice"}
     calls = {"pipelines": [{"id": "a", "steps": [unknown]}]}
-    problems = (await desk.browser.post(f"{API}/check", json={"content": calls})).json()["problems"]
+    problems = (await pages.browser.post(f"{API}/check", json={"content": calls})).json()["problems"]
     assert [(each["severity"], each["path"]) for each in problems] == [("warning", "pipelines[0].steps[0].function")]
-    assert await desk.names() == []
+    assert await pages.names() == []

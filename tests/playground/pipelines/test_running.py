@@ -26,8 +26,9 @@ from tavernkit.playground.story.previews.service import preview_prompt
 from tavernkit.playground.story.replies.actions import keep_text, request_stop
 from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.prompt.tokens import default_estimator
-from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
-from tests.playground.support.api import ORIGIN, asking
+from tests.playground.pipelines.profile_story import DICE, THOUGHT, ProfileStory, counting, profile, profile_story
+from tests.playground.support.web import ORIGIN, api_client
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +41,7 @@ async def test_a_state_is_brought_up_to_date_behind_each_reply_and_told_with_the
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play, play.working():
         run = await play.turn("Is anybody there?")
         assert run.status == "succeeded"
         assert await play.values() == {"count": 1}
@@ -62,7 +63,7 @@ async def test_telling_a_reply_anew_does_not_tick_twice_and_swiping_back_is_goin
 ) -> None:
     model = ScriptedModel("One.", "Two.", "Three.")
     step = counting(template="{{ art.count.value | default: 0 | plus: 1 }}")
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.turn()
         await play.turn("And now?")
         assert await play.values() == {"count": 2}
@@ -78,7 +79,7 @@ async def test_telling_a_reply_anew_does_not_tick_twice_and_swiping_back_is_goin
 
 async def test_a_thought_is_in_the_prompt_and_nowhere_else(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("She wants company.", "Sit down.")
-    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
         run = await play.turn()
         assert told(model)[-2:] == ["Hello?", "She wants company."]
         async with play.runtime.database.read() as session:
@@ -93,7 +94,7 @@ async def test_the_reply_is_there_before_the_steps_behind_it_have_ended(database
     held = asyncio.Event()
     model = ScriptedModel("The lamp is lit.", (held, "5"))
     step = counting(kind="llm", prompt="How often?", output="json")
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.say()
         run = await play.until(lambda run: run.replied_at is not None)
         assert run.status == "running"
@@ -108,9 +109,9 @@ async def test_nobody_has_to_wait_for_what_comes_behind_a_reply(database_url: st
     held = asyncio.Event()
     model = ScriptedModel("The lamp is lit.", (held, "5"), "Still lit.", "6")
     step = counting(kind="llm", prompt="How often?", output="json")
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.say()
-        await play.until(lambda run: run.replied_at is not None)
+        await play.until(lambda run: run.replied_at is not None and len(model.requests) == 2)
         await play.say("And now?")
         held.set()
         await play.until(lambda run: run.status == "succeeded" and len(model.requests) == 4)
@@ -122,7 +123,7 @@ async def test_nobody_has_to_wait_for_what_comes_behind_a_reply(database_url: st
 async def test_stopping_behind_the_reply_keeps_the_reply(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.", (asyncio.Event(), "5"))
     step = counting(kind="llm", prompt="How often?", output="json")
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.say()
         run = await play.until(lambda run: run.replied_at is not None)
         await request_stop(play.runtime, play.viewer, run.id)
@@ -133,7 +134,10 @@ async def test_stopping_behind_the_reply_keeps_the_reply(database_url: str, tmp_
 
 async def test_a_required_step_that_fails_keeps_the_model_from_being_asked(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"), "Sit down.")
-    async with following(database_url, tmp_path, model, profile({**THOUGHT, "required": True})) as play, play.working():
+    async with (
+        profile_story(database_url, tmp_path, model, profile({**THOUGHT, "required": True})) as play,
+        play.working(),
+    ):
         run = await play.turn()
         assert run.status == "failed"
         assert run.error == {
@@ -150,7 +154,7 @@ async def test_a_profile_that_cannot_be_used_any_more_is_named_where_the_reply_w
     sqlite_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("Sit down.")
-    async with following(sqlite_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(sqlite_url, tmp_path, model, profile(counting())) as play, play.working():
         async with play.runtime.database.write() as session:
             broken = profile(counting(kind="seance"))
             await session.execute(update(PipelineProfileVersion).values(content=broken))
@@ -161,9 +165,9 @@ async def test_a_profile_that_cannot_be_used_any_more_is_named_where_the_reply_w
 
 async def test_a_renamed_pipeline_goes_on_with_what_it_has_made(database_url: str, tmp_path: Path) -> None:
     content = profile(counting())
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
         await play.turn()
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             (row,) = (await client.get("/pipeline_profiles")).json()["items"]
             patch = {"settings_version": 1, "content": profile(counting(), pipeline="globe")}
             assert (await client.patch(f"/pipeline_profiles/{row['id']}", json=patch)).status_code == 200
@@ -174,10 +178,10 @@ async def test_a_renamed_pipeline_goes_on_with_what_it_has_made(database_url: st
 
 async def test_a_tag_of_another_profile_fails_its_step_and_the_reply_goes_on(database_url: str, tmp_path: Path) -> None:
     content = profile(counting())
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
+    async with profile_story(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
         await play.turn()
         rivals = profile(counting(required=True), {**counting(id="sun"), "artifacts": [{"tag": "sun"}]}, pipeline="new")
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             made = await client.post("/pipeline_profiles", json={"name": "Rivals", "content": rivals})
             assert (await client.put("/pipeline_choices", json={"profile_id": made.json()["id"]})).status_code == 200
             here = {"conversation_id": str(play.conversation_id)}
@@ -196,7 +200,7 @@ async def test_a_bar_in_the_panel_goes_as_far_as_the_schema_of_its_step(database
     schema = {"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 20}}}
     step = counting(kind="llm", prompt="How is she?", schema=schema)
     model = ScriptedModel("Yes.", '{"hp": 12}')
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.turn()
         view = await state_view(play.runtime, play.viewer, play.conversation_id)
         value = view.cards[0].content.value
@@ -212,7 +216,7 @@ async def test_templates_know_the_activated_lore_and_the_system_prompt(
     template = "{{ worldInfo.activatedCount }} " + entries + "|{{ promptSystem }}"
     step = {"id": "look", "kind": "template", "hook": hook, "template": template, "artifacts": [{"tag": "seen"}]}
     model = ScriptedModel("Yes.")
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.turn("Open the ledger.")
         lore, system = str((await play.values())["seen"]).split("|", 1)
         assert lore.startswith("1 The ledger: every letter")
@@ -225,7 +229,7 @@ async def test_templates_know_the_activated_lore_and_the_system_prompt(
 
 async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
-    async with following(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
         assert (await play.turn()).status == "failed"
         assert await play.values() == {}
         (ended,) = await play.pipeline_runs()
@@ -233,7 +237,7 @@ async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_ur
         assert (ended.status, ended.report["failed_type"]) == ("error", "main_llm")
 
 
-async def half_kept(play: Followed, half: str) -> Message:
+async def half_kept(play: ProfileStory, half: str) -> Message:
     """Stop the reply when so much of it is there, and keep that."""
     run = await play.until(lambda run: play.runtime.live_text.get(run.id) == half)
     await request_stop(play.runtime, play.viewer, run.id)
@@ -243,7 +247,7 @@ async def half_kept(play: Followed, half: str) -> Message:
 
 async def test_what_is_kept_of_a_stopped_reply_has_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(("The lamp is", asyncio.Event()), ("It is", asyncio.Event()))
-    async with following(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
         await play.say()
         assert (await half_kept(play, "The lamp is")).swipes_count == 1
         assert await play.values() == {"count": 1}
@@ -255,7 +259,7 @@ async def test_what_is_kept_of_a_stopped_reply_has_what_was_made_for_it(database
 
 async def test_what_was_typed_is_kept_beside_what_is_told(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("So be it.")
-    async with following(database_url, tmp_path, model, profile(DICE)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(DICE)) as play, play.working():
         await play.turn("I jump.")
         assert told(model)[-1] == "I jump. (rolled 6)"
         assert (await play.messages())[0] == ("user", "I jump.")
@@ -267,12 +271,12 @@ async def test_what_was_typed_is_kept_beside_what_is_told(database_url: str, tmp
 
 async def test_pages_are_told_what_goes_on_without_what_they_must_not_see(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("She wants company.", "Sit down.")
-    async with following(database_url, tmp_path, model, profile(THOUGHT, counting())) as play:
+    async with profile_story(database_url, tmp_path, model, profile(THOUGHT, counting())) as play:
         async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news, play.working():
             run = await play.turn()
             items: list[dict[str, Any]] = []
             while not items or items[-1]["pipeline"]["type"] != "pipeline.run.done":
-                item = await news.next(unless=asyncio.Event(), within=5)
+                item = await news.next(unless=asyncio.Event(), within=HANG_SECONDS)
                 assert item is not None
                 if "pipeline" in item:
                     items.append(item)
@@ -295,7 +299,7 @@ async def test_pages_are_told_what_goes_on_without_what_they_must_not_see(databa
 
 async def test_a_preview_tells_what_would_be_told(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play, play.working():
         await play.turn()
         kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
         assert [block.content for block in kept.blocks if block.source.get("id") == "art:count@1"] == ["1"]
@@ -305,7 +309,7 @@ async def test_what_was_made_by_a_profile_that_is_not_followed_any_more_is_kept_
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play, play.working():
         await play.turn()
         await play.follow(profile(DICE, pipeline="dice"), name="Dice")
         kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
@@ -317,7 +321,7 @@ async def test_what_was_made_by_a_profile_that_is_not_followed_any_more_is_kept_
 
 async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("She wants company.", "Sit down.")
-    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
         run = await play.turn()
         (ended,) = await play.pipeline_runs()
         assert ended.report is not None
@@ -330,8 +334,8 @@ async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_p
 
 async def test_an_answer_that_nobody_waited_for_counts_as_far_as_it_had_come(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(("She wants", asyncio.Event()), "Sit down.")
-    content = profile({**THOUGHT, "timeoutSeconds": 0.5})
-    async with following(database_url, tmp_path, model, content) as play, play.working():
+    content = profile({**THOUGHT, "timeoutSeconds": 3})
+    async with profile_story(database_url, tmp_path, model, content) as play, play.working():
         run = await play.turn()
         (step,) = (await play.pipeline_runs())[0].report["steps"]
         assert step["code"] == "timeout"
@@ -345,7 +349,7 @@ async def test_what_a_stopped_step_has_used_counts_and_a_refusal_costs_nothing(
 ) -> None:
     refusal = ModelError("The key is not known here.", code="http_error", status=401)
     model = ScriptedModel((asyncio.Event(), "never"), refusal, "Sit down.")
-    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
         await play.say()
         run = await play.until(lambda _: bool(model.requests))
         await request_stop(play.runtime, play.viewer, run.id)
@@ -362,15 +366,15 @@ async def test_what_a_stopped_step_has_used_counts_and_a_refusal_costs_nothing(
 async def test_what_a_provider_says_that_a_step_cost_is_shown_with_it(sqlite_url: str, tmp_path: Path) -> None:
     figures = Finished(reason="stop", prompt_tokens=70, completion_tokens=4, cost=0.25)
     model = ScriptedModel(("She wants company.", figures), "Sit down.")
-    async with following(sqlite_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+    async with profile_story(sqlite_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
         run = await play.turn()
         (step,) = (await play.pipeline_runs())[0].report["steps"]
         assert step["usage"] == {"calls": 1, "prompt_tokens": 70, "completion_tokens": 4, "cost": 0.25}
-        async with asking(play.runtime, play.user_id) as client:
+        async with api_client(play.runtime, play.user_id) as client:
             assert "74 tokens · $0.2500 · " in (await client.get(f"{ORIGIN}/runs/{run.id}")).text
 
 
-async def used(play: Followed) -> tuple[int, int]:
+async def used(play: ProfileStory) -> tuple[int, int]:
     """What the whole story has used."""
     async with play.runtime.database.read() as session:
         story = await session.get_one(Conversation, play.conversation_id)

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models import Conversation, Provider, Space, SpaceMembership
 from tavernkit.playground.story.conversations.forking import fork
-from tests.playground.prompting.table import Table, sitting
+from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
-from tests.playground.support.api import asking
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -23,12 +23,12 @@ BOOK = {"name": "Harbour", "entries": [{"id": 1, "keys": ["ice"], "comment": "Wi
 TWO: dict[str, dict[str, Any]] = {"Ada": {"description": "Ada counts."}, "Bo": {"description": "Bo sails."}}
 
 
-def asking_at(table: Table) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
-    return asking(table.runtime, table.user_id)
+def asking_at(story: PromptStory) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
+    return api_client(story.runtime, story.user_id)
 
 
-async def preview(client: httpx2.AsyncClient, table: Table, status: int = 200, **body: Any) -> Any:
-    answer = await client.post(f"/conversations/{table.conversation_id}/preview", json=body)
+async def preview(client: httpx2.AsyncClient, story: PromptStory, status: int = 200, **body: Any) -> Any:
+    answer = await client.post(f"/conversations/{story.conversation_id}/preview", json=body)
     assert answer.status_code == status, answer.text
     return answer.json()
 
@@ -39,11 +39,11 @@ def told(prompt: Any) -> list[str]:
 
 async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: str, tmp_path: Path) -> None:
     cards = {"Ada": {"character_book": BOOK}}
-    async with sitting(database_url, tmp_path, "Yes.", cards=cards) as table, asking_at(table) as client:
-        await table.tell("Robin", "Is there ice?")
-        run = await table.answered("Ada")
+    async with prompt_story(database_url, tmp_path, "Yes.", cards=cards) as story, asking_at(story) as client:
+        await story.say_as("Robin", "Is there ice?")
+        run = await story.answered("Ada")
         shown = (await client.get(f"/runs/{run.id}/prompt")).json()
-        (request,) = table.model.requests
+        (request,) = story.model.requests
     assert shown["run_id"] == str(run.id)
     assert shown["request"]["messages"] == list(request.messages)
     assert (shown["request"]["dialect"], shown["request"]["model"]) == ("openai", request.model)
@@ -63,11 +63,11 @@ async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: s
 
 
 async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, "Yes.") as table, asking_at(table) as client:
-        await table.tell("Robin", "Hello?")
-        first = await table.answered("Ada")
-        await table.tell("Robin", "And now?")
-        second = await table.answered("Ada")
+    async with prompt_story(database_url, tmp_path, "Yes.") as story, asking_at(story) as client:
+        await story.say_as("Robin", "Hello?")
+        first = await story.answered("Ada")
+        await story.say_as("Robin", "And now?")
+        second = await story.answered("Ada")
         path = f"/runs/{second.id}/prompt/compare"
         found = (await client.get(path, params={"with": str(first.id)})).json()
         nowhere = await client.get(path, params={"with": str(uuid4())})
@@ -81,10 +81,10 @@ async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None
 
 async def test_a_preview_is_what_is_sent_then(database_url: str, tmp_path: Path) -> None:
     cards = {"Ada": {"character_book": BOOK}}
-    async with sitting(database_url, tmp_path, "Yes.", cards=cards) as table, asking_at(table) as client:
-        await table.tell("Robin", "Is there ice?")
-        seen = await preview(client, table)
-        run = await table.answered("Ada")
+    async with prompt_story(database_url, tmp_path, "Yes.", cards=cards) as story, asking_at(story) as client:
+        await story.say_as("Robin", "Is there ice?")
+        seen = await preview(client, story)
+        run = await story.answered("Ada")
         sent = (await client.get(f"/runs/{run.id}/prompt")).json()
     assert seen["run_id"] is None
     assert {**seen, "run_id": sent["run_id"]} == sent
@@ -92,15 +92,15 @@ async def test_a_preview_is_what_is_sent_then(database_url: str, tmp_path: Path)
 
 async def test_a_preview_writes_nothing_and_asks_no_model(database_url: str, tmp_path: Path) -> None:
     card = {"description": "{{setvar::mood::grim}}{{setglobalvar::age::9}}Look {{incvar::looks}}: {{getvar::mood}}."}
-    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table, asking_at(table) as client:
-        await table.tell("Robin", "Hello?")
-        before = await everything(table)
-        with counted_statements(table.runtime.database) as sent:
-            first = await preview(client, table)
-        second = await preview(client, table)
-        impersonated = await preview(client, table, kind="impersonate")
-        after = await everything(table)
-        assert table.model.requests == []
+    async with prompt_story(database_url, tmp_path, cards={"Ada": card}) as story, asking_at(story) as client:
+        await story.say_as("Robin", "Hello?")
+        before = await everything(story)
+        with counted_statements(story.runtime.database) as sent:
+            first = await preview(client, story)
+        second = await preview(client, story)
+        impersonated = await preview(client, story, kind="impersonate")
+        after = await everything(story)
+        assert story.model.requests == []
     assert before == after
     assert {statement.split()[0] for statement in sent} == {"SELECT"}
     assert first == second
@@ -108,9 +108,9 @@ async def test_a_preview_writes_nothing_and_asks_no_model(database_url: str, tmp
     assert impersonated["request"]["generation_type"] == "impersonate"
 
 
-async def everything(table: Table) -> dict[str, list[Any]]:
+async def everything(story: PromptStory) -> dict[str, list[Any]]:
     """All rows of all tables; but for when somebody was seen last, which any request may note."""
-    async with table.runtime.database.read() as session:
+    async with story.runtime.database.read() as session:
         return {
             each.name: sorted(map(repr, await session.execute(select(each))))
             for each in Base.metadata.sorted_tables
@@ -119,33 +119,33 @@ async def everything(table: Table) -> dict[str, list[Any]]:
 
 
 async def test_a_preview_is_of_the_conversation_that_was_asked_for(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table, asking_at(table) as client:
-        first = await table.tell("Robin", "One.")
-        await table.tell("Robin", "Two.")
-        branch = await fork(table.runtime, table.viewer, table.conversation_id, first.id)
+    async with prompt_story(database_url, tmp_path) as story, asking_at(story) as client:
+        first = await story.say_as("Robin", "One.")
+        await story.say_as("Robin", "Two.")
+        branch = await fork(story.runtime, story.viewer, story.conversation_id, first.id)
         assert isinstance(branch, Conversation)
-        trunk = await preview(client, table)
-        table.conversation_id = branch.id
-        await table.tell("Robin", "Another two.")
-        forked = await preview(client, table)
+        trunk = await preview(client, story)
+        story.conversation_id = branch.id
+        await story.say_as("Robin", "Another two.")
+        forked = await preview(client, story)
     assert told(trunk)[-2:] == ["One.", "Two."]
     assert told(forked)[-2:] == ["One.", "Another two."]
 
 
 async def test_a_preview_is_for_who_was_named_or_who_would_speak(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, cards=TWO) as table, asking_at(table) as client:
-        await table.columns(Space, table.space_id, reply_order="list")
-        await table.tell("Robin", "Bo, are you there?")
-        ada, bo = table.member("Ada").id, table.member("Bo").id
-        by_list = await preview(client, table)
-        named = await preview(client, table, speaker_id=str(bo))
-        await table.columns(Space, table.space_id, reply_order="natural")
-        mentioned = await preview(client, table)
-        await table.columns(Space, table.space_id, reply_order="manual")
-        await table.columns(SpaceMembership, ada, participation="muted")
-        nobody_chosen = await preview(client, table)
-        await table.plan("Ada")
-        about_to = await preview(client, table)
+    async with prompt_story(database_url, tmp_path, cards=TWO) as story, asking_at(story) as client:
+        await story.columns(Space, story.space_id, reply_order="list")
+        await story.say_as("Robin", "Bo, are you there?")
+        ada, bo = story.member("Ada").id, story.member("Bo").id
+        by_list = await preview(client, story)
+        named = await preview(client, story, speaker_id=str(bo))
+        await story.columns(Space, story.space_id, reply_order="natural")
+        mentioned = await preview(client, story)
+        await story.columns(Space, story.space_id, reply_order="manual")
+        await story.columns(SpaceMembership, ada, participation="muted")
+        nobody_chosen = await preview(client, story)
+        await story.plan("Ada")
+        about_to = await preview(client, story)
     assert "Ada counts." in told(by_list)
     assert "Ada counts." in told(about_to)
     for prompt in (named, mentioned, nobody_chosen):
@@ -153,15 +153,15 @@ async def test_a_preview_is_for_who_was_named_or_who_would_speak(database_url: s
 
 
 async def test_a_preview_may_go_on_or_speak_for_somebody(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, cards=TWO) as table, asking_at(table) as client:
-        nothing = await preview(client, table, 409, kind="continue")
-        await table.tell("Robin", "Hello?")
-        await table.tell("Bo", "The tide is")
-        going_on = await preview(client, table, kind="continue")
-        robin = str(table.member("Robin").id)
-        spoken_for = await preview(client, table, speaker_id=robin)
-        wrong_person = await preview(client, table, 422, speaker_id=robin, kind="normal")
-        stranger = await preview(client, table, 422, speaker_id=str(uuid4()))
+    async with prompt_story(database_url, tmp_path, cards=TWO) as story, asking_at(story) as client:
+        nothing = await preview(client, story, 409, kind="continue")
+        await story.say_as("Robin", "Hello?")
+        await story.say_as("Bo", "The tide is")
+        going_on = await preview(client, story, kind="continue")
+        robin = str(story.member("Robin").id)
+        spoken_for = await preview(client, story, speaker_id=robin)
+        wrong_person = await preview(client, story, 422, speaker_id=robin, kind="normal")
+        stranger = await preview(client, story, 422, speaker_id=str(uuid4()))
     assert nothing["error"]["sentence"] == "There is no reply at the end that could go on."
     assert "Bo sails." in told(going_on)
     assert going_on["request"]["generation_type"] == "continue"
@@ -170,27 +170,27 @@ async def test_a_preview_may_go_on_or_speak_for_somebody(database_url: str, tmp_
 
 
 async def test_a_preview_says_what_is_missing(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table, asking_at(table) as client:
-        async with table.runtime.database.read() as session:
+    async with prompt_story(database_url, tmp_path) as story, asking_at(story) as client:
+        async with story.runtime.database.read() as session:
             providers = list(await session.scalars(select(Provider.id)))
         for provider_id in providers:
-            await table.columns(Provider, provider_id, disabled=True)
-        no_model = await preview(client, table, 409)
-        await table.columns(SpaceMembership, table.member("Ada").id, status="removed")
-        nobody = await preview(client, table, 409)
+            await story.columns(Provider, provider_id, disabled=True)
+        no_model = await preview(client, story, 409)
+        await story.columns(SpaceMembership, story.member("Ada").id, status="removed")
+        nobody = await preview(client, story, 409)
     assert no_model["error"]["sentence"] == "No model is installed. Add a model."
     assert nobody["error"]["sentence"] == "There is no character who could speak. Add one to the space."
 
 
 async def test_prompts_are_for_members(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, "Yes.") as table:
-        await table.tell("Robin", "Hello?")
-        run = await table.answered("Ada")
-        stranger = (await person(table)).user_id
-        async with asking(table.runtime, stranger) as client:
+    async with prompt_story(database_url, tmp_path, "Yes.") as story:
+        await story.say_as("Robin", "Hello?")
+        run = await story.answered("Ada")
+        stranger = (await person(story)).user_id
+        async with api_client(story.runtime, stranger) as client:
             assert (await client.get(f"/runs/{run.id}/prompt")).status_code == 404
-            assert (await preview(client, table, 404))["error"]["code"] == "not_found"
-            await table.columns(Conversation, table.conversation_id, visibility="public")
+            assert (await preview(client, story, 404))["error"]["code"] == "not_found"
+            await story.columns(Conversation, story.conversation_id, visibility="public")
             # They read the story, but not the cards and the lore behind it.
             assert (await client.get(f"/runs/{run.id}/prompt")).status_code == 404
-            assert (await preview(client, table, 403))["error"]["code"] == "forbidden"
+            assert (await preview(client, story, 403))["error"]["code"] == "forbidden"

@@ -13,23 +13,25 @@ from tavernkit.playground.story.presets.service import create_preset, set_defaul
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.prompting.records import record_of
-from tests.playground.prompting.table import Table, lines, sitting, texts
+from tests.playground.prompting.prompt_story import PromptStory, lines, prompt_story, texts
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
 
 
-async def _preset(table: Table, kind: Any, data: dict[str, Any]) -> Any:
-    row = await create_preset(table.runtime, table.viewer, NewPreset(kind=kind, name=f"My {kind}", data=data))
+async def _preset(story: PromptStory, kind: Any, data: dict[str, Any]) -> Any:
+    row = await create_preset(story.runtime, story.viewer, NewPreset(kind=kind, name=f"My {kind}", data=data))
     return row.id
 
 
 async def test_without_a_preset_the_provider_decides_how_and_the_library_what(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with sitting(database_url, tmp_path, cards={"Ada": {"description": "{{char}} keeps a ledger."}}) as table:
-        await table.tell("Robin", "Anybody there?")
-        prompt = await table.prompt("Ada")
+    async with prompt_story(
+        database_url, tmp_path, cards={"Ada": {"description": "{{char}} keeps a ledger."}}
+    ) as story:
+        await story.say_as("Robin", "Anybody there?")
+        prompt = await story.prompt("Ada")
     assert texts(prompt) == [
         "Write the next reply of Ada in this story between Ada and Robin.",
         "Robin is tired.",
@@ -44,7 +46,7 @@ async def test_without_a_preset_the_provider_decides_how_and_the_library_what(
 async def test_settings_count_more_than_the_preset_and_the_preset_more_than_the_provider(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with sitting(database_url, tmp_path) as table:
+    async with prompt_story(database_url, tmp_path) as story:
         own = {
             "prompts": [{"identifier": "main", "content": "Tell of {{char}}."}],
             "temperature": 0.7,
@@ -52,13 +54,13 @@ async def test_settings_count_more_than_the_preset_and_the_preset_more_than_the_
             "openai_max_context": 100_000,
             "openai_max_tokens": 700,
         }
-        preset_id = await _preset(table, "chat", own)
-        await set_default_preset(table.runtime, table.viewer, preset_id)
-        await table.tell("Robin", "Hello?")
-        by_default = await table.prompt("Ada")
-        await table.columns(Space, table.space_id, preset_id=preset_id)
-        await table.set(llm={"temperature": 0.2, "min_p": 0.05, "stop": ["THE END"], "seed": -1})
-        prompt = await table.prompt("Ada")
+        preset_id = await _preset(story, "chat", own)
+        await set_default_preset(story.runtime, story.viewer, preset_id)
+        await story.say_as("Robin", "Hello?")
+        by_default = await story.prompt("Ada")
+        await story.columns(Space, story.space_id, preset_id=preset_id)
+        await story.set(llm={"temperature": 0.2, "min_p": 0.05, "stop": ["THE END"], "seed": -1})
+        prompt = await story.prompt("Ada")
     assert texts(by_default)[0] == texts(prompt)[0] == "Tell of Ada."
     assert by_default.request.temperature == 0.7
     assert (prompt.request.temperature, prompt.request.max_tokens) == (0.2, 700)
@@ -71,9 +73,9 @@ async def test_settings_count_more_than_the_preset_and_the_preset_more_than_the_
 
 async def test_what_the_story_says_stands_in_place_of_the_card(database_url: str, tmp_path: Path) -> None:
     card = {"scenario": "A shop.", "mes_example": "<START>\n{{user}}: Old.", "system_prompt": "Card."}
-    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table:
-        await table.tell("Robin", "Hello?")
-        await table.set(
+    async with prompt_story(database_url, tmp_path, cards={"Ada": card}) as story:
+        await story.say_as("Robin", "Hello?")
+        await story.set(
             prompt={
                 "scenario_override": "A ship.",
                 "examples_override": "<START>\n{{user}}: New.",
@@ -81,31 +83,31 @@ async def test_what_the_story_says_stands_in_place_of_the_card(database_url: str
             },
             authors_note={"text": "It rains.", "depth": 0},
         )
-        told = texts(await table.prompt("Ada"))
+        told = texts(await story.prompt("Ada"))
     assert {"A ship.", "New.", "Ours.", "It rains."} <= set(told)
     assert not {"A shop.", "Old.", "Card."} & set(told)
     assert told[-1] == "It rains."
 
 
 async def test_a_note_with_an_interval_counts_all_messages_of_people(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table:
-        await table.set(authors_note={"text": "It rains.", "interval": 3}, prompt={"history_messages": 1})
+    async with prompt_story(database_url, tmp_path) as story:
+        await story.set(authors_note={"text": "It rains.", "interval": 3}, prompt={"history_messages": 1})
         due = []
         for number in range(6):
-            await table.tell("Robin", f"Message {number}")
-            due.append("It rains." in texts(await table.prompt("Ada")))
+            await story.say_as("Robin", f"Message {number}")
+            due.append("It rains." in texts(await story.prompt("Ada")))
     assert due == [False, False, True, False, False, True]
 
 
 async def test_the_window_is_taken_of_what_is_for_prompts(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table:
-        await table.set(prompt={"history_messages": 3})
+    async with prompt_story(database_url, tmp_path) as story:
+        await story.set(prompt={"history_messages": 3})
         for number in range(5):
-            await table.tell("Robin", f"Message {number}")
-        await table.tell("Robin", "A fog rolls in.", role="system")
+            await story.say_as("Robin", f"Message {number}")
+        await story.say_as("Robin", "A fog rolls in.", role="system")
         for visibility in ("excluded", "hidden", "excluded"):
-            await table.tell("Robin", f"This is {visibility}.", visibility=visibility)
-        told = lines(await table.prompt("Ada"))
+            await story.say_as("Robin", f"This is {visibility}.", visibility=visibility)
+        told = lines(await story.prompt("Ada"))
     assert told == [("user", "Message 3"), ("user", "Message 4"), ("system", "A fog rolls in.")]
 
 
@@ -113,16 +115,16 @@ async def test_in_a_group_everybody_is_told_by_name_and_cards_are_joined_as_the_
     database_url: str, tmp_path: Path
 ) -> None:
     cards: dict[str, Any] = {name: {"description": f"{name} is here."} for name in ("Ada", "Bo", "Cy")}
-    async with sitting(database_url, tmp_path, cards=cards) as table:
-        await table.tell("Bo", "I was first.")
-        await table.tell("Robin", "Hello?")
-        await table.columns(SpaceMembership, table.member("Cy").id, participation="muted")
-        swapped = await table.prompt("Ada")
-        await table.set(prompt={"join_prefix": "<FIELDNAME> of {{char}}: ", "join_suffix": "."})
+    async with prompt_story(database_url, tmp_path, cards=cards) as story:
+        await story.say_as("Bo", "I was first.")
+        await story.say_as("Robin", "Hello?")
+        await story.columns(SpaceMembership, story.member("Cy").id, participation="muted")
+        swapped = await story.prompt("Ada")
+        await story.set(prompt={"join_prefix": "<FIELDNAME> of {{char}}: ", "join_suffix": "."})
         joined: dict[str, list[str]] = {}
         for mode in ("append", "append_disabled"):
-            await table.columns(Space, table.space_id, card_handling_mode=mode)
-            joined[mode] = texts(await table.prompt("Ada"))
+            await story.columns(Space, story.space_id, card_handling_mode=mode)
+            joined[mode] = texts(await story.prompt("Ada"))
     assert lines(swapped)[:2] == [("assistant", "Bo: I was first."), ("user", "Hello?")]
     assert "Ada is here." in texts(swapped)
     assert swapped.request.stop == ("\nRobin:", "\nBo:", "\nCy:")
@@ -132,13 +134,13 @@ async def test_in_a_group_everybody_is_told_by_name_and_cards_are_joined_as_the_
 
 
 async def test_a_message_that_is_told_anew_is_not_in_its_own_prompt(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
-        await table.tell("Robin", "Hello?")
-        await table.tell("Bo", "Yes?")
-        target = await table.tell("Ada", "The first attempt.")
-        await table.tell("Robin", "What came after it.")
-        anew = await table.prompt("Ada", kind="regenerate", target=target.id)
-        goes_on = await table.prompt("Ada", kind="continue", target=target.id)
+    async with prompt_story(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as story:
+        await story.say_as("Robin", "Hello?")
+        await story.say_as("Bo", "Yes?")
+        target = await story.say_as("Ada", "The first attempt.")
+        await story.say_as("Robin", "What came after it.")
+        anew = await story.prompt("Ada", kind="regenerate", target=target.id)
+        goes_on = await story.prompt("Ada", kind="continue", target=target.id)
     assert [text for _, text in lines(anew)][:2] == ["Hello?", "Bo: Yes?"]
     assert not any("attempt" in text or "after it" in text for text in texts(anew))
     assert goes_on.inputs.continued == "The first attempt."
@@ -147,32 +149,32 @@ async def test_a_message_that_is_told_anew_is_not_in_its_own_prompt(database_url
 
 
 async def test_the_only_message_can_be_told_anew(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table:
-        await table.tell("Robin", "Not for prompts.", visibility="excluded")
-        target = await table.tell("Ada", "Hello.")
-        assert lines(await table.prompt("Ada", kind="regenerate", target=target.id)) == []
+    async with prompt_story(database_url, tmp_path) as story:
+        await story.say_as("Robin", "Not for prompts.", visibility="excluded")
+        target = await story.say_as("Ada", "Hello.")
+        assert lines(await story.prompt("Ada", kind="regenerate", target=target.id)) == []
 
 
 async def test_who_speaks_for_a_person_is_told_so(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
-        await table.tell("Bo", "And you?")
-        prompt = await table.prompt("Robin", kind="impersonate")
+    async with prompt_story(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as story:
+        await story.say_as("Bo", "And you?")
+        prompt = await story.prompt("Robin", kind="impersonate")
     assert prompt.inputs.cast.character.name == "Bo"
     assert texts(prompt)[-1] == "[Write the next message as Robin would, in the manner of the chat so far.]"
     assert "\nBo:" in prompt.request.stop
 
 
 async def test_each_kind_of_provider_gets_its_own_form(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path) as table:
-        await table.tell("Robin", "Hello?")
-        instruct = await _preset(table, "instruct", {"input_sequence": "### In:", "output_sequence": "### Out:"})
-        await table.set(model={"instruct_id": str(instruct)})
-        async with table.runtime.database.read() as session:
+    async with prompt_story(database_url, tmp_path) as story:
+        await story.say_as("Robin", "Hello?")
+        instruct = await _preset(story, "instruct", {"input_sequence": "### In:", "output_sequence": "### Out:"})
+        await story.set(model={"instruct_id": str(instruct)})
+        async with story.runtime.database.read() as session:
             provider_id = (await session.scalars(select(Provider.id))).one()
         forms = {}
         for kind in ("anthropic", "google", "openai_text", "embedded"):
-            await table.columns(Provider, provider_id, kind=kind)
-            forms[kind] = (await table.prompt("Ada")).request
+            await story.columns(Provider, provider_id, kind=kind)
+            forms[kind] = (await story.prompt("Ada")).request
     assert isinstance(forms["anthropic"].prompt, dict)
     assert forms["anthropic"].prompt["messages"][-1]["role"] == "user"
     assert isinstance(forms["google"].prompt, dict)
@@ -184,39 +186,39 @@ async def test_each_kind_of_provider_gets_its_own_form(database_url: str, tmp_pa
 
 async def test_the_same_rows_give_the_same_prompt(database_url: str, tmp_path: Path) -> None:
     card = {"description": "{{random::a::b::c::d}} {{roll:d100}} {{time}} {{pick::e::f::g}} {{setvar::x::1}}"}
-    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table:
-        await table.tell("Robin", "Hello?")
-        run = await table.plan("Ada")
-        now = table.runtime.clock()
+    async with prompt_story(database_url, tmp_path, cards={"Ada": card}) as story:
+        await story.say_as("Robin", "Hello?")
+        run = await story.plan("Ada")
+        now = story.runtime.clock()
         records = []
         for _ in range(2):
-            async with table.runtime.database.read() as session:
+            async with story.runtime.database.read() as session:
                 records.append(record_of(build_prompt(await load_inputs(session, run.id, now))))
     assert records[0] == records[1]
 
 
 async def test_the_number_of_statements_does_not_grow_with_the_chat(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
-        author, now = table.member("Robin").id, table.runtime.clock()
-        await table.tell("Robin", "Hello?")
+    async with prompt_story(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as story:
+        author, now = story.member("Robin").id, story.runtime.clock()
+        await story.say_as("Robin", "Hello?")
 
         async def statements() -> list[str]:
-            run = await table.plan("Ada")
-            with counted_statements(table.runtime.database) as sent:
-                async with table.runtime.database.read() as session:
+            run = await story.plan("Ada")
+            with counted_statements(story.runtime.database) as sent:
+                async with story.runtime.database.read() as session:
                     inputs = await load_inputs(session, run.id, now)
             assert len(list(inputs.history)) <= 200
-            await table.columns(type(run), run.id, status="skipped")
+            await story.columns(type(run), run.id, status="skipped")
             return sent
 
         short = await statements()
-        ids = [table.runtime.ids() for _ in range(5000)]
-        async with table.runtime.database.write() as session:
+        ids = [story.runtime.ids() for _ in range(5000)]
+        async with story.runtime.database.write() as session:
             await session.execute(insert(TextContent), [{"id": id, "content": "Word."} for id in ids])
             await session.execute(
                 insert(Message),
                 [
-                    {"id": id, "conversation_id": table.conversation_id, "membership_id": author, "seq": seq,
+                    {"id": id, "conversation_id": story.conversation_id, "membership_id": author, "seq": seq,
                      "role": "user", "text_id": id, "created_at": now}
                     for seq, id in enumerate(ids, start=100)
                 ],

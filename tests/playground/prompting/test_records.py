@@ -10,7 +10,7 @@ from tavernkit.playground.base.database.models import PromptBlock, PromptSnapsho
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.previews.service import KeptPrompt, compare_prompts, read_prompt
 from tavernkit.playground.story.replies.actions import request_stop
-from tests.playground.prompting.table import Table, sitting
+from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
 from tests.playground.support.refusals import refusal_of
 
@@ -19,19 +19,19 @@ pytestmark = pytest.mark.anyio
 LONG = "A sentence that is long enough to be kept by its hash, and not where it stands, in every prompt."
 
 
-async def _kept(table: Table, name: str = "Ada") -> KeptPrompt:
-    run = await table.answered(name)
-    kept = await read_prompt(table.runtime, table.viewer, run.id)
+async def _kept(story: PromptStory, name: str = "Ada") -> KeptPrompt:
+    run = await story.answered(name)
+    kept = await read_prompt(story.runtime, story.viewer, run.id)
     assert isinstance(kept, KeptPrompt)
     return kept
 
 
 async def test_what_was_sent_is_read_back_to_the_letter(database_url: str, tmp_path: Path) -> None:
     card = {"description": f"{LONG} \x00\ud800"}
-    async with sitting(database_url, tmp_path, "Yes.", cards={"Ada": card}) as table:
-        await table.tell("Robin", LONG)
-        kept = await _kept(table)
-        (request,) = table.model.requests
+    async with prompt_story(database_url, tmp_path, "Yes.", cards={"Ada": card}) as story:
+        await story.say_as("Robin", LONG)
+        kept = await _kept(story)
+        (request,) = story.model.requests
         assert kept.request["messages"] == list(request.messages)
         assert (kept.request["max_tokens"], kept.request["stop"]) == (request.max_tokens, list(request.stop))
         assert [block.content for block in kept.blocks] == [message["content"] for message in request.messages]
@@ -42,24 +42,24 @@ async def test_what_was_sent_is_read_back_to_the_letter(database_url: str, tmp_p
 
 
 async def test_a_text_is_kept_once_however_many_prompts_it_stands_in(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, LONG) as table:
-        await table.tell("Robin", LONG)
-        first = await _kept(table)
-        second = await _kept(table)
-        async with table.runtime.database.read() as session:
+    async with prompt_story(database_url, tmp_path, LONG) as story:
+        await story.say_as("Robin", LONG)
+        first = await _kept(story)
+        second = await _kept(story)
+        async with story.runtime.database.read() as session:
             texts = await session.scalar(select(func.count()).select_from(PromptBlock))
         assert texts == len({block.content for block in (*first.blocks, *second.blocks)})
         assert first.fingerprint != second.fingerprint
 
 
 async def test_two_prompts_are_compared_block_by_block(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, "Yes.") as table:
-        await table.tell("Robin", "Hello?")
-        first = await table.answered("Ada")
-        await table.set(prompt={"system_prompt_override": "Be brief."})
-        await table.tell("Robin", "And now?")
-        second = await table.answered("Ada")
-        changes = await compare_prompts(table.runtime, table.viewer, first.id, second.id)
+    async with prompt_story(database_url, tmp_path, "Yes.") as story:
+        await story.say_as("Robin", "Hello?")
+        first = await story.answered("Ada")
+        await story.set(prompt={"system_prompt_override": "Be brief."})
+        await story.say_as("Robin", "And now?")
+        second = await story.answered("Ada")
+        changes = await compare_prompts(story.runtime, story.viewer, first.id, second.id)
     assert [(change.change, change.block.content) for change in changes if change.change != "same"] == [
         ("removed", "Write the next reply of Ada in this story between Ada and Robin."),
         ("added", "Be brief."),
@@ -70,32 +70,32 @@ async def test_two_prompts_are_compared_block_by_block(database_url: str, tmp_pa
 
 async def test_the_prompt_of_a_reply_that_failed_or_was_stopped_is_kept(database_url: str, tmp_path: Path) -> None:
     error = ModelError("The key was refused. Check it.", code="http_error", status=401)
-    async with sitting(database_url, tmp_path, error, ("Half", asyncio.Event())) as table:
-        await table.tell("Robin", "Hello?")
-        failed = await table.answered("Ada")
-        await table.plan("Ada")
-        async with table.working():
-            run = await table.until(lambda run: table.runtime.live_text.get(run.id) == "Half")
-            await request_stop(table.runtime, table.viewer, run.id)
-            stopped = await table.until(lambda run: run.status == "canceled")
+    async with prompt_story(database_url, tmp_path, error, ("Half", asyncio.Event())) as story:
+        await story.say_as("Robin", "Hello?")
+        failed = await story.answered("Ada")
+        await story.plan("Ada")
+        async with story.working():
+            run = await story.until(lambda run: story.runtime.live_text.get(run.id) == "Half")
+            await request_stop(story.runtime, story.viewer, run.id)
+            stopped = await story.until(lambda run: run.status == "canceled")
         for id in (failed.id, stopped.id):
-            assert isinstance(await read_prompt(table.runtime, table.viewer, id), KeptPrompt)
+            assert isinstance(await read_prompt(story.runtime, story.viewer, id), KeptPrompt)
 
 
 async def test_the_prompt_is_kept_with_the_first_text_that_is(database_url: str, tmp_path: Path) -> None:
     hold = asyncio.Event()
-    async with sitting(database_url, tmp_path, ("Once", hold)) as table:
-        table.model._delay = 1.1  # longer than it takes until the text is written down
-        await table.tell("Robin", "Hello?")
-        await table.plan("Ada")
-        async with table.working():
-            run = await table.until(lambda run: run.text == "Once")
-            assert isinstance(await table.row(PromptSnapshot, run.id), PromptSnapshot)
+    async with prompt_story(database_url, tmp_path, ("Once", hold)) as story:
+        story.model._delay = 1.1  # longer than it takes until the text is written down
+        await story.say_as("Robin", "Hello?")
+        await story.plan("Ada")
+        async with story.working():
+            run = await story.until(lambda run: run.text == "Once")
+            assert isinstance(await story.row(PromptSnapshot, run.id), PromptSnapshot)
 
 
 async def test_strangers_do_not_see_prompts(database_url: str, tmp_path: Path) -> None:
-    async with sitting(database_url, tmp_path, "Yes.") as table:
-        await table.tell("Robin", "Hello?")
-        run = await table.answered("Ada")
-        refused = await refusal_of(read_prompt(table.runtime, await person(table), run.id))
+    async with prompt_story(database_url, tmp_path, "Yes.") as story:
+        await story.say_as("Robin", "Hello?")
+        run = await story.answered("Ada")
+        refused = await refusal_of(read_prompt(story.runtime, await person(story), run.id))
         assert refused.code == "not_found"

@@ -14,7 +14,7 @@ from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, delete_lorebook
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.cast import character, members
 from tests.playground.spaces.panel import STREAMS, Beside, beside
@@ -154,7 +154,7 @@ async def test_a_choice_that_is_refused_is_not_told_of(sqlite_url: str, tmp_path
 
 
 async def test_a_run_that_ends_is_told_of(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("By the window.")) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel("By the window.")) as play:
         page = Page(play)
         await page.take(1)
         async with play.working():
@@ -188,7 +188,7 @@ async def _opened(at: Beside) -> Page:
     """A page that shows everything up to now."""
     seen = (await _tab(at, "members")).version
     around = (space_topic(at.space_id), owner_topic(at.play.user_id))
-    page = Page(Play(at.play.runtime, at.play.user_id, at.conversation_id), after=seen, around=around)
+    page = Page(Story(at.play.runtime, at.play.user_id, at.conversation_id), after=seen, around=around)
     await page.take(1)
     return page
 

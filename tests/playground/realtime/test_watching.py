@@ -1,6 +1,5 @@
 """Who may watch: what is for one person reaches nobody else, and who may read no more is told no more."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from tavernkit.playground.base.accounts.users import change_user
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, User
-from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic, space_topic, user_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import access_check, readable_conversation
@@ -23,7 +21,7 @@ from tavernkit.playground.story.conversations.service import change_conversation
 from tavernkit.playground.story.members.service import add_member, remove_member
 from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.house import PASSWORD, House, open_house
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.support.refusals import outcome_of
 
@@ -32,13 +30,13 @@ pytestmark = pytest.mark.anyio
 SOON, HOUR = 0.02, 3_600
 
 
-async def suggest(play: Play, user_id: UUID, conversation_id: UUID, text: str) -> None:
+async def suggest(play: Story, user_id: UUID, conversation_id: UUID, text: str) -> None:
     async with play.runtime.database.write() as session:
         announce(session, user_topic(user_id), copilot={"text": text}, conversation=str(conversation_id))
 
 
 async def test_a_suggestion_reaches_the_pages_of_the_person_it_is_for(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         tabs, other = [Page(play), Page(play)], Page(play, user_id=uuid4())
         for page in (*tabs, other):
             await page.take(1)
@@ -54,7 +52,7 @@ async def test_a_suggestion_reaches_the_pages_of_the_person_it_is_for(database_u
 async def test_a_suggestion_stays_in_its_conversation_and_other_news_of_a_person_are_no_events(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
         await suggest(play, play.user_id, uuid4(), "Elsewhere.")
@@ -65,7 +63,7 @@ async def test_a_suggestion_stays_in_its_conversation_and_other_news_of_a_person
 
 
 async def test_a_long_suggestion_arrives_whole(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         page = Page(play)
         await page.take(1)
         await suggest(play, play.user_id, play.conversation_id, "A long story. " * 5_000)
@@ -245,23 +243,22 @@ async def test_a_session_that_ends_while_its_stream_is_opened_gets_nothing(datab
 
 
 async def test_who_is_not_welcome_any_more_is_not_told_what_happens_then(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        asked: list[bool] = []
+    async with open_story(database_url, tmp_path) as play:
+        welcome = True
 
-        async def only_at_first() -> bool:
-            asked.append(True)
-            return len(asked) < 3
+        async def is_welcome() -> bool:
+            return welcome
 
-        page = Page(play, may_read=only_at_first, keep_alive=SOON)
-        listening = asyncio.ensure_future(page.rest())
-        while not listening.done():
-            await play.runtime.bus.publish(
-                conversation_topic(play.conversation_id), {"run": "1", "offset": len(asked), "text": "a"}
-            )
-            await asyncio.sleep(SOON / 4)
-        offsets = [json.loads(event["data"])["offset"] for event in await listening if event["event"] == "text"]
-        assert max(offsets) <= 2
-        assert len(asked) == 3
+        # Without a pause, it asks at each piece.
+        page = Page(play, may_read=is_welcome, keep_alive=0)
+        await page.take(1)
+        topic = conversation_topic(play.conversation_id)
+        await play.runtime.bus.publish(topic, {"run": "1", "offset": 0, "text": "a"})
+        (event,) = await page.take(1)
+        assert json.loads(event["data"])["offset"] == 0
+        welcome = False
+        await play.runtime.bus.publish(topic, {"run": "1", "offset": 1, "text": "b"})
+        assert await page.rest() == []
 
 
 async def missing(house: House, viewer: Viewer) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -15,7 +14,6 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
-    Conversation,
     Message,
     MessageSwipe,
     Round,
@@ -31,9 +29,9 @@ from tavernkit.playground.story.members.service import change_member, remove_mem
 from tavernkit.playground.story.runs.service import Claim, fail_run, finish_run
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
-from tests.playground.playing import Play, claim_run, playing
+from tests.playground.playing import Story, claim_run, open_story
 from tests.playground.support.refusals import refusal_of
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import eventually
 
 BROKEN = {"code": "http_error", "message": "The provider is away. Try again later."}
 
@@ -51,21 +49,20 @@ def seeded_ids(seed: int) -> Callable[[], UUID]:
     return lambda: UUID(int=drawn.getrandbits(128), version=4)
 
 
-class Group(Play):
-    """The same as Play, in a conversation with the characters that were asked for and without greetings."""
+class Group(Story):
+    """The same as Story, in a conversation with the characters that were asked for and without greetings."""
 
-    def __init__(self, play: Play, conversation_id: UUID, members: Mapping[str, UUID]) -> None:
+    def __init__(self, play: Story, conversation_id: UUID, members: Mapping[str, UUID]) -> None:
         super().__init__(play.runtime, play.user_id, conversation_id)
         self.members = members
-        self._play = play
 
     def wait(self, **time: float) -> None:
         """Move the clock on."""
-        self._play.skipped += timedelta(**time)
+        self.skipped += timedelta(**time)
 
-    def elsewhere(self, conversation_id: UUID) -> Group:
+    def in_conversation(self, conversation_id: UUID) -> Group:
         """The same people in another conversation of the space."""
-        return Group(self._play, conversation_id, self.members)
+        return Group(self, conversation_id, self.members)
 
     async def claim(self) -> Claim:
         claim = await claim_run(self.runtime, "test")
@@ -88,9 +85,11 @@ class Group(Play):
 
     async def quiet(self) -> None:
         """Wait until nothing is being said any more, and nothing waits to be."""
-        async with asyncio.timeout(HANG_SECONDS):
-            while any(run.status in ("queued", "running") for run in await self.runs()):
-                await asyncio.sleep(0.01)
+
+        async def is_quiet() -> bool:
+            return not any(run.status in ("queued", "running") for run in await self.runs())
+
+        await eventually(is_quiet)
 
     async def fail(self, text: str = "") -> str:
         """Let the reply of whoever is due go wrong; gives their name."""
@@ -132,16 +131,12 @@ class Group(Play):
     async def last(self) -> Message:
         return (await self.all_messages())[-1]
 
-    async def swipes(self, message_id: UUID) -> list[str]:
+    async def swipe_texts(self, message_id: UUID) -> list[str]:
         async with self.runtime.database.read() as session:
             found = await session.scalars(
                 select(MessageSwipe).where(MessageSwipe.message_id == message_id).order_by(MessageSwipe.position)
             )
             return [swipe.content for swipe in found]
-
-    async def conversation(self) -> Conversation:
-        async with self.runtime.database.read() as session:
-            return await session.get_one(Conversation, self.conversation_id)
 
     async def rounds(self) -> list[Round]:
         """All rounds, the oldest first."""
@@ -223,7 +218,7 @@ class Group(Play):
 
 
 @asynccontextmanager
-async def gathered(
+async def group_story(
     url: str,
     folder: Path,
     *names: str,
@@ -237,7 +232,7 @@ async def gathered(
 
     Whatever a test does with them, at its end what always holds still does.
     """
-    async with playing(url, folder, model or ScriptedModel(), ids=ids, **(settings or {})) as play:
+    async with open_story(url, folder, model or ScriptedModel(), ids=ids, **(settings or {})) as play:
         async with play.runtime.database.read() as session:
             owner = await session.get_one(User, play.user_id)
         characters = []
@@ -257,3 +252,7 @@ async def gathered(
             await group.change_space(**rules)
         yield group
         await group.check()
+
+
+# What folders call it that have not been renamed yet.
+gathered = group_story

@@ -11,7 +11,7 @@ from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import request_stop
 from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
 from tavernkit.playground.story.runs.service import finish_run
-from tests.playground.runs.group import Group, code, gathered
+from tests.playground.runs.group import Group, code, group_story
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def force(group: Group, name: str | None = None) -> Run:
 
 
 async def test_who_is_asked_speaks_even_if_muted_and_moves_no_round(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.mute("Cy")
         await group.say()
         await group.speak()
@@ -39,7 +39,7 @@ async def test_who_is_asked_speaks_even_if_muted_and_moves_no_round(database_url
 
 
 async def test_without_a_name_whoever_would_speak_next_does(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await force(group)
         assert await group.speak_all() == ["Ada"]
         await group.change_space(reply_order="natural")
@@ -51,7 +51,7 @@ async def test_without_a_name_whoever_would_speak_next_does(database_url: str, t
 
 
 async def test_nobody_is_asked_who_is_not_a_character_here(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.remove("Bo")
         await group.say()
         for name in ("Owner", "Bo"):
@@ -65,7 +65,7 @@ async def test_nobody_is_asked_who_is_not_a_character_here(database_url: str, tm
 
 
 async def test_the_policy_of_the_space_holds_for_what_is_asked_too(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="reject"
     ) as group:
         await group.say()
@@ -86,7 +86,9 @@ async def test_the_policy_of_the_space_holds_for_what_is_asked_too(database_url:
 
 
 async def test_a_message_for_one_of_them_is_answered_by_that_one_alone(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000) as group:
+    async with group_story(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000
+    ) as group:
         await group.mute("Bo")
         await send_message(
             group.runtime,
@@ -104,7 +106,7 @@ async def test_a_reply_goes_on_where_it_ended_and_the_shorter_one_stays_beside_i
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("Once upon a time", "there was a fox.")
-    async with gathered(database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list") as group:
         assert await code(continue_reply(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         await group.mute("Bo")
         await group.say("A tale!")
@@ -116,7 +118,7 @@ async def test_a_reply_goes_on_where_it_ended_and_the_shorter_one_stays_beside_i
             await group.quiet()
         assert (await group.told())[1:] == [("Ada", "Once upon a time there was a fox.")]
         reply = await group.last()
-        assert await group.swipes(reply.id) == ["Once upon a time", "Once upon a time there was a fox."]
+        assert await group.swipe_texts(reply.id) == ["Once upon a time", "Once upon a time there was a fox."]
         await group.remove("Ada")
         assert await code(continue_reply(group.runtime, group.viewer, group.conversation_id)) == "conflict"
 
@@ -124,7 +126,7 @@ async def test_a_reply_goes_on_where_it_ended_and_the_shorter_one_stays_beside_i
 async def test_words_that_are_written_for_a_person_are_theirs_and_are_answered(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", talkativeness=0.0, reply_order="natural") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", talkativeness=0.0, reply_order="natural") as group:
         run = await impersonate(group.runtime, group.viewer, group.conversation_id)
         assert run.kind == "impersonate"
         assert await group.speak("Is Bo here?") == "Owner"
@@ -142,7 +144,7 @@ async def test_words_that_are_written_for_a_person_are_theirs_and_are_answered(
 async def test_words_that_come_late_leave_the_round_alone_that_has_begun_meanwhile(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="queue"
     ) as group:
         await impersonate(group.runtime, group.viewer, group.conversation_id)

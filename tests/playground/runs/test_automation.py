@@ -10,7 +10,8 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.runs.requests import force_talk, impersonate, regenerate
 from tavernkit.playground.story.runs.round_control import pause_round, set_auto_mode, set_copilot, stop_round
 from tavernkit.playground.story.runs.service import finish_run
-from tests.playground.runs.group import Group, code, gathered
+from tests.playground.runs.group import Group, code, group_story
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +37,7 @@ async def steps(group: Group) -> tuple[str, int]:
 async def test_characters_go_on_for_so_many_rounds_and_wait_between_their_turns(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=60_000) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=60_000) as group:
         await auto_mode(group, 2)
         # The first one begins at once.
         assert await group.speak() == "Ada"
@@ -57,7 +58,7 @@ async def test_characters_go_on_for_so_many_rounds_and_wait_between_their_turns(
 
 
 async def test_switching_it_off_lets_the_round_finish_that_goes_on(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await auto_mode(group, 5)
         assert await group.speak() == "Ada"
         await auto_mode(group, 0)
@@ -68,7 +69,7 @@ async def test_switching_it_off_lets_the_round_finish_that_goes_on(database_url:
 async def test_switching_the_setting_off_stops_characters_behind_the_reply_that_is_written(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0, auto_mode_enabled=True
     ) as group:
         await group.say()
@@ -83,7 +84,7 @@ async def test_switching_the_setting_off_stops_characters_behind_the_reply_that_
 
 
 async def test_one_character_alone_does_not_go_on(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo") as group:
         await group.remove("Bo")
         assert await code(set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)) == "conflict"
         assert await group.runs() == []
@@ -92,7 +93,7 @@ async def test_one_character_alone_does_not_go_on(database_url: str, tmp_path: P
 async def test_while_somebody_speaks_nothing_else_begins_but_it_goes_on_behind(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         first = await group.claim()
         await auto_mode(group, 2)
@@ -111,7 +112,7 @@ async def test_while_somebody_speaks_nothing_else_begins_but_it_goes_on_behind(
 
 
 async def test_a_round_that_waits_for_a_person_need_not_any_more(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         assert await group.speak() == "Ada"
         await pause_round(group.runtime, group.viewer, group.conversation_id)
@@ -123,7 +124,7 @@ async def test_a_round_that_waits_for_a_person_need_not_any_more(database_url: s
 async def test_a_space_can_let_characters_go_on_behind_everything_a_person_says(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_enabled=True, auto_mode_delay_ms=0
     ) as group:
         await group.say()
@@ -138,7 +139,7 @@ async def test_a_space_can_let_characters_go_on_behind_everything_a_person_says(
 async def test_the_copilot_writes_so_many_messages_and_the_last_is_answered_too(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", reply_order="natural", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", reply_order="natural", auto_mode_delay_ms=0) as group:
         await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"])
         await group.speak("Who are you?")
         await copilot(group, 2)
@@ -161,7 +162,7 @@ async def test_the_copilot_writes_so_many_messages_and_the_last_is_answered_too(
 
 
 async def test_the_copilot_takes_its_turn_among_the_characters(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await copilot(group, 2)
         assert await group.speak_all() == ["Owner", "Ada", "Bo"] * 2
         await group.change_space(reply_order="pooled")
@@ -172,7 +173,7 @@ async def test_the_copilot_takes_its_turn_among_the_characters(database_url: str
 
 
 async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await copilot(group, 3)
         assert await code(group.say("Let me.")) == "copilot_blocked"
         assert STATUS_OF["copilot_blocked"] == 403
@@ -180,7 +181,7 @@ async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path
         claim = await group.claim()
         async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
             await copilot(group, 0)
-            told = await news.next(unless=group.runtime.stopping, within=5)
+            told = await news.next(unless=group.runtime.stopping, within=HANG_SECONDS)
             assert told == {"copilot": {"remaining_steps": 0}, "conversation": str(group.conversation_id)}
         # It was its turn: that is over, and what it wrote comes to nothing.
         assert await finish_run(group.runtime, claim, "As I was saying") is None
@@ -192,7 +193,7 @@ async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path
 
 
 async def test_the_two_are_never_on_together(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await auto_mode(group, 3)
         await copilot(group, 2)
         assert (await remaining(group), await steps(group)) == (None, ("full", 2))
@@ -201,11 +202,11 @@ async def test_the_two_are_never_on_together(database_url: str, tmp_path: Path) 
 
 
 async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         await group.speak_all()
         child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
-        branch = group.elsewhere(child.id)
+        branch = group.in_conversation(child.id)
         before = await group.told()
         await copilot(branch, 1)
         assert (await group.due(), await branch.due()) == (None, "Owner")
@@ -219,11 +220,11 @@ async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path
 
 
 async def test_in_a_branch_it_leaves_the_round_elsewhere_alone(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         await group.speak_all()
         child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
-        branch = group.elsewhere(child.id)
+        branch = group.in_conversation(child.id)
         await group.say("Still there?")
         reply = await group.claim()
         await copilot(branch, 1)

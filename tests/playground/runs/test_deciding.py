@@ -10,7 +10,7 @@ from tavernkit.playground.story.replies.actions import discard_text, keep_text, 
 from tavernkit.playground.story.runs.requests import continue_reply, force_talk
 from tavernkit.playground.story.runs.round_control import choose_queue, resume_round, skip_turn
 from tavernkit.playground.story.runs.service import Claim, cancel_run, fail_run, finish_run
-from tests.playground.runs.group import BROKEN, Group, code, gathered
+from tests.playground.runs.group import BROKEN, Group, code, group_story
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ async def test_stopping_a_reply_pauses_its_round_and_what_was_written_can_become
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel(("Half a sen", asyncio.Event()), "And I?")
-    async with gathered(database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list") as group:
         async with group.working():
             await group.say()
             run = await group.until(lambda run: group.runtime.live_text.get(run.id) == "Half a sen")
@@ -45,7 +45,7 @@ async def test_stopping_a_reply_pauses_its_round_and_what_was_written_can_become
 
 
 async def test_a_reply_that_is_complete_when_it_is_stopped_waits_to_be_kept(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
         await request_stop(group.runtime, group.viewer, claim.run_id)
@@ -58,7 +58,7 @@ async def test_a_reply_that_is_complete_when_it_is_stopped_waits_to_be_kept(data
 
 
 async def test_discarding_it_ends_the_round_and_still_destroys_nothing(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
         assert await code(discard_text(group.runtime, group.viewer, claim.run_id)) == "conflict"
@@ -78,7 +78,7 @@ async def test_discarding_it_ends_the_round_and_still_destroys_nothing(database_
 async def test_who_discards_on_a_page_that_is_behind_ends_nothing_that_came_after(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         first = await stopped(group)
         await retry(group.runtime, group.viewer, group.conversation_id)
@@ -89,7 +89,7 @@ async def test_who_discards_on_a_page_that_is_behind_ends_nothing_that_came_afte
 
 
 async def test_trying_again_asks_the_same_speaker_in_the_same_place(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=60_000) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=60_000) as group:
         await group.say()
         assert await group.speak() == "Ada"
         waiting = await group.queued()
@@ -112,7 +112,7 @@ async def test_trying_again_asks_the_same_speaker_in_the_same_place(database_url
 
 
 async def test_a_stopped_turn_can_be_passed_over(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await stopped(group)
         await skip_turn(group.runtime, group.viewer, group.conversation_id)
@@ -124,7 +124,7 @@ async def test_a_stopped_turn_can_be_passed_over(database_url: str, tmp_path: Pa
 async def test_what_a_failed_turn_had_written_can_be_kept_and_its_round_goes_on(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         empty = await group.claim()
         assert await fail_run(group.runtime, empty, "  ", BROKEN)
@@ -141,7 +141,7 @@ async def test_what_a_failed_turn_had_written_can_be_kept_and_its_round_goes_on(
 async def test_text_that_is_kept_takes_no_turn_that_was_given_to_somebody_else_meanwhile(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
         claim = await stopped(group)
         round = await group.round()
@@ -156,7 +156,7 @@ async def test_text_that_is_kept_takes_no_turn_that_was_given_to_somebody_else_m
 async def test_a_reply_is_tried_again_in_person_where_nobody_of_its_round_can_speak(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         assert await group.fail("Well, I") == "Ada"
         await group.mute("Ada")
@@ -170,7 +170,7 @@ async def test_a_reply_is_tried_again_in_person_where_nobody_of_its_round_can_sp
 
 
 async def test_outside_of_a_round_the_same_thing_is_tried_again(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="manual") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="manual") as group:
         assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "nothing_to_retry"
         bo = group.members["Bo"]
         await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo)
@@ -183,7 +183,7 @@ async def test_outside_of_a_round_the_same_thing_is_tried_again(database_url: st
         claim = await stopped(group, "a time")
         # What goes on with a text is kept behind it.
         kept = await keep_text(group.runtime, group.viewer, claim.run_id)
-        assert await group.swipes(kept.id) == ["Once upon", "Once upon a time"]
+        assert await group.swipe_texts(kept.id) == ["Once upon", "Once upon a time"]
         await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo)
         assert await group.fail() == "Bo"
         await group.remove("Bo")

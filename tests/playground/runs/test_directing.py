@@ -17,7 +17,7 @@ from tavernkit.playground.story.runs.round_control import (
     stop_round,
 )
 from tavernkit.playground.story.runs.service import finish_run
-from tests.playground.runs.group import Group, code, gathered
+from tests.playground.runs.group import Group, code, group_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def queue(group: Group, names: Sequence[str], *, round_id: UUID | None = N
 
 
 async def test_paused_between_two_turns_nobody_begins_until_it_goes_on(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list", auto_mode_delay_ms=60_000
     ) as group:
         await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)
@@ -59,7 +59,7 @@ async def test_paused_between_two_turns_nobody_begins_until_it_goes_on(database_
 async def test_paused_while_somebody_speaks_they_finish_and_it_stops_behind_them(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
         await pause(group)
@@ -81,7 +81,7 @@ async def test_paused_while_somebody_speaks_they_finish_and_it_stops_behind_them
 async def test_a_turn_that_is_passed_over_is_not_spoken_whatever_its_reply_was_doing(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
         await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert await group.due() == "Bo"
@@ -100,7 +100,7 @@ async def test_a_turn_that_is_passed_over_is_not_spoken_whatever_its_reply_was_d
 
 
 async def test_stopping_a_round_ends_it_with_whatever_goes_on_by_itself(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3)
         claim = await group.claim()
         turns = await stop_round(group.runtime, group.viewer, group.conversation_id)
@@ -115,7 +115,7 @@ async def test_stopping_a_round_ends_it_with_whatever_goes_on_by_itself(database
 
 
 async def test_where_no_round_goes_on_there_is_nothing_to_direct(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada") as group:
+    async with group_story(database_url, tmp_path, "Ada") as group:
         for direct in (pause_round, resume_round, skip_turn, stop_round):
             assert await code(direct(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         assert await code(queue(group, [])) == "conflict"
@@ -125,7 +125,7 @@ async def test_where_no_round_goes_on_there_is_nothing_to_direct(database_url: s
 async def test_who_speaks_next_can_be_said_in_advance_by_whoever_saw_the_round(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         # Where nothing goes on, it begins a round.
         turns = await queue(group, ["Cy"])
         assert turns.round is not None
@@ -146,7 +146,7 @@ async def test_who_speaks_next_can_be_said_in_advance_by_whoever_saw_the_round(
 
 
 async def test_nobody_is_put_into_a_queue_who_cannot_speak(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.mute("Bo")
         await group.say()
         muted = await refusal_of(queue(group, ["Ada", "Bo"]))
@@ -158,7 +158,7 @@ async def test_nobody_is_put_into_a_queue_who_cannot_speak(database_url: str, tm
 async def test_a_paused_round_can_be_changed_from_the_turn_that_it_is_but_not_under_who_speaks(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
         ada = await group.claim()
         await pause(group)

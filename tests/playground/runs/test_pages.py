@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,22 +11,22 @@ from uuid import UUID
 
 import httpx2
 import pytest
+from sqlalchemy import select
 
-from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.runs.round_control import choose_queue
-from tests.playground.runs.group import BROKEN, Group, gathered
-from tests.playground.support.api import ORIGIN
+from tests.playground.runs.group import BROKEN, Group, group_story
+from tests.playground.support.jobs import ended_job, running_job_worker
+from tests.playground.support.web import browser
 
 pytestmark = pytest.mark.anyio
 
 STREAMS = {"Accept": "text/vnd.turbo-stream.html, text/html"}
 
 
-class Desk:
+class GroupPage:
     """A group, and a browser at its chat page."""
 
     def __init__(self, group: Group, client: httpx2.AsyncClient) -> None:
@@ -61,15 +60,18 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(url: str, folder: Path, *names: str, model: ScriptedModel | None = None) -> AsyncIterator[Desk]:
-    async with gathered(url, folder, *names, model=model, reply_order="list") as group:
-        transport = httpx2.ASGITransport(create_app(group.runtime, group.user_id))
-        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
-            yield Desk(group, client)
+async def group_page(
+    url: str, folder: Path, *names: str, model: ScriptedModel | None = None
+) -> AsyncIterator[GroupPage]:
+    async with (
+        group_story(url, folder, *names, model=model, reply_order="list") as group,
+        browser(group.runtime, group.user_id) as client,
+    ):
+        yield GroupPage(group, client)
 
 
 async def test_there_is_no_bar_where_one_character_answers(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         assert await one.bar() == ""
         await one.group.say()
         assert await one.bar() == ""
@@ -77,7 +79,7 @@ async def test_there_is_no_bar_where_one_character_answers(sqlite_url: str, tmp_
 
 
 async def test_the_bar_says_who_speaks_who_is_next_and_why(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         assert "Nobody is speaking." in await three.bar()
         await three.group.say()
         bar = await three.bar()
@@ -88,7 +90,7 @@ async def test_the_bar_says_who_speaks_who_is_next_and_why(database_url: str, tm
 
 
 async def test_a_round_is_paused_resumed_skipped_and_ended_with_plain_forms(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         paused = await three.press("round/pause")
         assert paused.headers["location"] == three.path
@@ -104,7 +106,7 @@ async def test_a_round_is_paused_resumed_skipped_and_ended_with_plain_forms(sqli
 
 
 async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         answer = await two.send("round/pause")
         assert answer.status_code == 200
@@ -118,7 +120,7 @@ async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_p
 
 
 async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.mute("Ben")
         assert re.search(r"Let </span><span[^>]*>Ben</span>.*speak</span></span> <span[^>]*>muted", await two.bar())
         await two.press("generate", speaker_id=two.id("Ben"))
@@ -130,7 +132,7 @@ async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_pa
 
 
 async def test_a_failed_reply_says_its_sentence_in_the_bar(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         await two.group.fail()
         bar = await two.bar()
@@ -142,7 +144,7 @@ async def test_a_failed_reply_says_its_sentence_in_the_bar(sqlite_url: str, tmp_
 
 
 async def test_auto_mode_counts_down_and_one_press_stops_it(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.press("auto-mode", rounds=2)
         assert "2 to go" in await two.bar()
         for _ in range(2):
@@ -158,7 +160,7 @@ async def test_auto_mode_counts_down_and_one_press_stops_it(sqlite_url: str, tmp
 
 
 async def test_the_order_is_changed_with_a_plain_form(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(database_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         page = await three.look("/round")
         assert "is speaking now and is not interrupted" in page
@@ -174,7 +176,7 @@ async def test_the_order_is_changed_with_a_plain_form(database_url: str, tmp_pat
 
 
 async def test_who_saw_another_round_is_shown_the_one_there_is(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben", "Cyd") as three:
         await three.group.say()
         old = await three.group.round()
         assert old is not None
@@ -193,7 +195,7 @@ async def test_who_saw_another_round_is_shown_the_one_there_is(sqlite_url: str, 
 
 
 async def test_nobody_chosen_begins_no_round(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         refused = await two.client.post(f"{two.path}/round", data={"round_id": "", "member": [""]})
         assert refused.status_code == 409
         assert 'role="alert"' in refused.text
@@ -201,7 +203,7 @@ async def test_nobody_chosen_begins_no_round(sqlite_url: str, tmp_path: Path) ->
 
 
 async def test_the_copilot_says_how_many_messages_it_has_to_go(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         assert 'data-steps="0"' in await one.look("/copilot")
         await one.press("copilot", steps=3)
         assert "Copilot, 3 to go" in await one.look()
@@ -218,7 +220,7 @@ async def test_the_copilot_says_how_many_messages_it_has_to_go(sqlite_url: str, 
 
 async def test_suggestions_can_be_changed_and_sent_without_scripts(sqlite_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("I light the <lamp>.", ModelError("It is asleep.", code="unavailable"))
-    async with desk(sqlite_url, tmp_path, "Ada", model=model) as one:
+    async with group_page(sqlite_url, tmp_path, "Ada", model=model) as one:
         asked = await one.press("candidates", count=2)
         below = asked.headers["location"].removeprefix(one.path)
         assert "They are being written." in await one.look(below)
@@ -234,17 +236,20 @@ async def test_suggestions_can_be_changed_and_sent_without_scripts(sqlite_url: s
 
 
 async def test_suggestions_belong_to_a_conversation_and_are_at_most_four(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         drawn = await two.send("candidates", count=4)
         assert drawn.text.count('data-copilot-target="candidate"') == 4
         [job] = re.findall(r'data-job="([^"]+)"', drawn.text)
-        other = f"/conversations/{two.group._play.conversation_id}/candidates/{job}"
+        async with two.group.runtime.database.read() as session:
+            elsewhere = Conversation.id != two.group.conversation_id
+            other_id = (await session.scalars(select(Conversation.id).where(elsewhere))).one()
+        other = f"/conversations/{other_id}/candidates/{job}"
         assert (await two.client.get(other)).status_code == 404
         assert (await two.send("candidates", count=5)).status_code == 422
 
 
 async def test_the_preview_shows_blocks_lore_and_the_exact_request(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say("Where is the <ferry>?")
         await two.group.speak("Gone.")
         page = (await two.client.get(f"{two.path}/preview")).text
@@ -260,7 +265,7 @@ async def test_the_preview_shows_blocks_lore_and_the_exact_request(sqlite_url: s
 
 
 async def test_a_preview_that_cannot_be_is_a_sentence_in_the_frame(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada") as one:
+    async with group_page(sqlite_url, tmp_path, "Ada") as one:
         refused = await one.client.get(f"{one.path}/preview?kind=continue")
         assert refused.status_code == 409
         assert '<turbo-frame id="preview">' in refused.text
@@ -268,7 +273,7 @@ async def test_a_preview_that_cannot_be_is_a_sentence_in_the_frame(sqlite_url: s
 
 
 async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: Path) -> None:
-    async with desk(sqlite_url, tmp_path, "Ada", "Ben") as two:
+    async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.say()
         round = await two.group.round()
         assert round is not None
@@ -284,15 +289,5 @@ async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: P
 
 
 async def finished(group: Group, job_id: str) -> None:
-    worker = job_worker(group.runtime, "test")
-    task = asyncio.create_task(worker.run())
-    try:
-        async with asyncio.timeout(30):
-            while True:
-                async with group.runtime.database.read() as session:
-                    if (await session.get_one(Job, UUID(job_id))).status == "succeeded":
-                        return
-                await asyncio.sleep(0.01)
-    finally:
-        worker.stop()
-        await task
+    async with running_job_worker(group.runtime):
+        assert (await ended_job(group.runtime, UUID(job_id))).status == "succeeded"

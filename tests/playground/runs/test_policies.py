@@ -11,13 +11,13 @@ from tavernkit.playground.base.refused import STATUS_OF
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 from tavernkit.playground.story.runs.service import finish_run
-from tests.playground.runs.group import code, gathered
+from tests.playground.runs.group import code, group_story
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_reject_refuses_while_a_reply_waits_and_while_it_is_written(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url,
         tmp_path,
         "Ada",
@@ -42,7 +42,7 @@ async def test_reject_refuses_while_a_reply_waits_and_while_it_is_written(databa
 
 @pytest.mark.parametrize("policy", ["queue", "restart"])
 async def test_what_cannot_be_sent_disturbs_nothing(database_url: str, tmp_path: Path, policy: str) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy=policy
     ) as group:
         first = uuid4()
@@ -71,7 +71,7 @@ async def test_what_cannot_be_sent_disturbs_nothing(database_url: str, tmp_path:
 async def test_restart_gives_up_the_reply_even_if_it_is_complete_at_that_very_moment(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="restart"
     ) as group:
         await group.say("A tale, please.")
@@ -89,7 +89,7 @@ async def test_restart_gives_up_the_reply_even_if_it_is_complete_at_that_very_mo
 
 async def test_restart_stops_a_model_that_is_silent_and_asks_it_again(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(("Once upon", asyncio.Event()), "La la la.")
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", model=model, during_generation_user_input_policy="restart"
     ) as group:
         async with group.working():
@@ -105,7 +105,7 @@ async def test_restart_stops_a_model_that_is_silent_and_asks_it_again(database_u
 async def test_queue_lets_the_reply_finish_which_then_moves_nothing_and_skips_nobody(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="queue"
     ) as group:
         await group.say("One.")
@@ -125,7 +125,7 @@ async def test_queue_lets_the_reply_finish_which_then_moves_nothing_and_skips_no
 async def test_reject_with_a_wait_refuses_while_a_reply_is_written_and_between_speakers(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url,
         tmp_path,
         "Ada",
@@ -149,7 +149,7 @@ async def test_reject_with_a_wait_refuses_while_a_reply_is_written_and_between_s
 async def test_messages_shortly_after_each_other_are_answered_by_one_reply(
     database_url: str, tmp_path: Path, policy: str
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", during_generation_user_input_policy=policy, user_turn_debounce_ms=60_000
     ) as group:
         await group.say("I was")
@@ -168,7 +168,9 @@ async def test_messages_shortly_after_each_other_are_answered_by_one_reply(
 
 
 async def test_only_the_first_of_a_round_waits_for_more_to_be_typed(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000) as group:
+    async with group_story(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000
+    ) as group:
         await group.say()
         assert await group.speak_all() == []
         group.wait(seconds=61)

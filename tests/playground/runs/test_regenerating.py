@@ -9,14 +9,14 @@ from tavernkit.playground.story.messages.service import restore_message
 from tavernkit.playground.story.replies.actions import keep_text, request_stop, retry
 from tavernkit.playground.story.runs.requests import force_talk, regenerate
 from tavernkit.playground.story.runs.service import fail_run, finish_run
-from tests.playground.runs.group import BROKEN, code, gathered
+from tests.playground.runs.group import BROKEN, code, group_story
 from tests.playground.support.refusals import all_rows, refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_another_reply_stands_beside_the_first_and_moves_no_round(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         await group.speak("One way.")
         assert await group.due() == "Bo"
@@ -27,19 +27,19 @@ async def test_another_reply_stands_beside_the_first_and_moves_no_round(database
         assert (round.status, round.ended_reason) == ("canceled", "told_anew")
         assert await group.speak("Another way.") == "Ada"
         assert await group.told() == [("Owner", "Hello?"), ("Ada", "Another way.")]
-        assert await group.swipes((await group.last()).id) == ["One way.", "Another way."]
+        assert await group.swipe_texts((await group.last()).id) == ["One way.", "Another way."]
         assert await group.speak_all() == []
         assert await group.ends() == [("Ada", "succeeded"), ("Bo", "canceled"), ("Ada", "succeeded")]
 
 
 async def test_what_is_not_told_to_its_end_leaves_no_trace_on_the_message(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada") as group:
+    async with group_story(database_url, tmp_path, "Ada") as group:
         await group.say()
         await group.speak("One way.")
         reply = await group.last()
 
         async def untouched() -> None:
-            assert await group.swipes(reply.id) == ["One way."]
+            assert await group.swipe_texts(reply.id) == ["One way."]
             assert (await group.last()).revision == reply.revision
             assert (await group.last()).content == "One way."
 
@@ -58,13 +58,13 @@ async def test_what_is_not_told_to_its_end_leaves_no_trace_on_the_message(databa
         assert await finish_run(group.runtime, first, "Given up.") is None
         await untouched()
         await group.speak_all()
-        assert await group.swipes(reply.id) == ["One way.", "So be it."]
+        assert await group.swipe_texts(reply.id) == ["One way.", "So be it."]
 
 
 async def test_it_stops_what_is_being_written_whatever_the_space_says_of_messages(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="reject"
     ) as group:
         await group.say()
@@ -78,27 +78,27 @@ async def test_it_stops_what_is_being_written_whatever_the_space_says_of_message
 
 
 async def test_a_reply_that_others_followed_is_told_anew_in_a_branch(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
         await group.speak("One way.")
         await group.speak("I agree.")
         before = await group.all_messages()
         run = await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=before[1].id)
-        branch = group.elsewhere(run.conversation_id)
+        branch = group.in_conversation(run.conversation_id)
         assert (await branch.conversation()).forked_from_message_id == before[1].id
         # The old one goes on as if nothing had happened.
         assert await group.state() == ("ai_generating", 2)
         assert await group.due() == "Cy"
         await group.speak_all()
         assert await branch.told() == [("Owner", "Hello?"), ("Ada", "So be it.")]
-        assert await branch.swipes((await branch.last()).id) == ["One way.", "So be it."]
-        assert await group.swipes(before[1].id) == ["One way."]
+        assert await branch.swipe_texts((await branch.last()).id) == ["One way.", "So be it."]
+        assert await group.swipe_texts(before[1].id) == ["One way."]
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Bo", "Cy"]
         assert await branch.rounds() == []
 
 
 async def test_the_whole_last_turn_is_put_away_and_told_by_a_new_round(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
     ) as group:
         await group.say("Bo?")
@@ -126,7 +126,7 @@ async def test_the_whole_last_turn_is_put_away_and_told_by_a_new_round(database_
 
 
 async def test_a_last_turn_that_a_branch_begins_in_is_told_anew_in_a_branch(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
     ) as group:
         await group.say()
@@ -134,7 +134,7 @@ async def test_a_last_turn_that_a_branch_begins_in_is_told_anew_in_a_branch(data
         asked, ada, _ = await group.all_messages()
         await fork(group.runtime, group.viewer, group.conversation_id, ada.id)
         run = await regenerate(group.runtime, group.viewer, group.conversation_id)
-        branch = group.elsewhere(run.conversation_id)
+        branch = group.in_conversation(run.conversation_id)
         assert (await branch.conversation()).forked_from_message_id == asked.id
         assert await branch.speak_all() == ["Ada", "Bo"]
         assert [name for name, _ in await branch.told()] == ["Owner", "Ada", "Bo"]
@@ -142,7 +142,7 @@ async def test_a_last_turn_that_a_branch_begins_in_is_told_anew_in_a_branch(data
 
 
 async def test_what_cannot_be_told_anew_is_refused_and_left_alone(database_url: str, tmp_path: Path) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
     ) as group:
         assert await code(regenerate(group.runtime, group.viewer, group.conversation_id)) == "not_found"
@@ -169,7 +169,7 @@ async def test_what_cannot_be_told_anew_is_refused_and_left_alone(database_url: 
 async def test_a_turn_that_nobody_can_tell_anew_is_left_as_it_is(
     database_url: str, tmp_path: Path, is_forked: bool
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
     ) as group:
         await group.say()
@@ -186,7 +186,7 @@ async def test_a_turn_that_nobody_can_tell_anew_is_left_as_it_is(
 
 
 async def test_a_failed_one_can_be_tried_again(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada") as group:
+    async with group_story(database_url, tmp_path, "Ada") as group:
         await group.say()
         await group.speak("One way.")
         await regenerate(group.runtime, group.viewer, group.conversation_id)
@@ -196,4 +196,4 @@ async def test_a_failed_one_can_be_tried_again(database_url: str, tmp_path: Path
         assert (again.kind, again.target_message_id) == ("regenerate", (await group.last()).id)
         await group.fail("A third")
         kept = await keep_text(group.runtime, group.viewer, again.id)
-        assert await group.swipes(kept.id) == ["One way.", "A third"]
+        assert await group.swipe_texts(kept.id) == ["One way.", "A third"]

@@ -18,7 +18,7 @@ from tavernkit.playground.story.runs.service import (
     reap_runs,
     repair_rounds,
 )
-from tests.playground.runs.group import BROKEN, Group, gathered
+from tests.playground.runs.group import BROKEN, Group, group_story
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ async def forget_that_somebody_spoke(group: Group) -> None:
 async def test_a_round_goes_on_behind_a_reply_that_is_there_without_asking_for_it_again(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         assert await group.speak() == "Ada"
         await pause_round(group.runtime, group.viewer, group.conversation_id)
@@ -61,7 +61,7 @@ async def test_a_round_goes_on_behind_a_reply_that_is_there_without_asking_for_i
 async def test_a_turn_whose_run_is_lost_is_taken_again_and_a_worker_sees_to_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", model=ScriptedModel("Here I am."), reply_order="list"
     ) as group:
         await group.say()
@@ -73,7 +73,9 @@ async def test_a_turn_whose_run_is_lost_is_taken_again_and_a_worker_sees_to_it(
 
 
 async def test_what_waits_for_a_person_or_for_its_time_is_not_repaired(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000) as group:
+    async with group_story(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", user_turn_debounce_ms=60_000
+    ) as group:
         await group.say()
         assert await repair_rounds(group.runtime) == 0
         group.wait(seconds=61)
@@ -91,12 +93,12 @@ async def test_what_waits_for_a_person_or_for_its_time_is_not_repaired(database_
 async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is_nothing(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3)
         gone = await group.claim()
         await checkpoint_run(group.runtime, gone, "Half a sen")
         assert await reap_runs(group.runtime) == 0
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         # It looks again and again, not once per run.
         assert await reap_runs(group.runtime) == 0
@@ -108,7 +110,7 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
         second = await group.claim()
         assert await finish_run(group.runtime, gone, "Much too late.") is None
         await checkpoint_run(group.runtime, second, "Another half")
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         await keep_text(group.runtime, group.viewer, second.run_id)
         assert await group.speak_all() == ["Bo"]
@@ -118,11 +120,11 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
 async def test_a_reply_that_was_being_stopped_when_its_worker_went_is_stopped(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
         await request_stop(group.runtime, group.viewer, claim.run_id)
-        group.wait(seconds=3)
+        group.outlast_leases()
         assert await reap_runs(group.runtime) == 1
         assert await group.ends() == [("Ada", "canceled")]
         assert await group.state() == ("paused", 0)
@@ -131,7 +133,7 @@ async def test_a_reply_that_was_being_stopped_when_its_worker_went_is_stopped(
 async def test_what_becomes_of_a_reply_of_an_earlier_round_is_nothing_to_the_one_that_goes_on(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", during_generation_user_input_policy="queue"
     ) as group:
         for end in ("failed", "lost", "handed back"):
@@ -141,7 +143,7 @@ async def test_what_becomes_of_a_reply_of_an_earlier_round_is_nothing_to_the_one
             if end == "failed":
                 assert await fail_run(group.runtime, late, "", BROKEN)
             elif end == "lost":
-                group.wait(seconds=3)
+                group.outlast_leases()
                 assert await reap_runs(group.runtime) == 1
             else:
                 await hand_back_run(group.runtime, late, "")
@@ -151,7 +153,7 @@ async def test_what_becomes_of_a_reply_of_an_earlier_round_is_nothing_to_the_one
 
 
 async def test_a_turn_that_a_worker_hands_back_is_still_that_turn(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         await hand_back_run(group.runtime, await group.claim(), "")
         assert (await group.state(), await group.due()) == (("ai_generating", 0), "Ada")

@@ -16,13 +16,13 @@ from tavernkit.playground.story.runs.round_control import (
     skip_turn,
     stop_round,
 )
-from tests.playground.runs.group import code, gathered
+from tests.playground.runs.group import code, group_story
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_everybody_speaks_once_in_their_order(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say("Good evening.")
         assert await group.speak_all() == ["Ada", "Bo", "Cy"]
         [round] = await group.rounds()
@@ -37,7 +37,7 @@ async def test_everybody_speaks_once_in_their_order(database_url: str, tmp_path:
 async def test_who_speaks_is_decided_once_and_not_again_while_a_round_goes_on(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.mute("Cy")
         await group.say()
         assert await group.speak() == "Ada"
@@ -51,7 +51,7 @@ async def test_who_speaks_is_decided_once_and_not_again_while_a_round_goes_on(
 async def test_the_same_member_may_have_several_turns_because_places_count_not_members(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo") as group:
         ada, bo = group.members["Ada"], group.members["Bo"]
         await choose_queue(
             group.runtime, group.viewer, group.conversation_id, round_id=None, member_ids=[ada, ada, bo, ada]
@@ -64,7 +64,7 @@ async def test_the_same_member_may_have_several_turns_because_places_count_not_m
 
 
 async def test_narration_begins_no_round_and_disturbs_none(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
 
         async def narrate() -> None:
             await send_message(
@@ -84,7 +84,7 @@ async def test_narration_begins_no_round_and_disturbs_none(database_url: str, tm
 
 
 async def test_where_nobody_can_speak_a_message_is_kept_and_no_round_begins(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo") as group:
         await group.mute("Ada")
         await group.mute("Bo")
         await group.say("Anybody?")
@@ -99,7 +99,7 @@ async def test_a_reply_that_fails_makes_no_message_freezes_its_round_and_ends_wh
     model = ScriptedModel(
         "A first one.", ModelError("The key was refused. Check it.", code="http_error", status=401), "Well then."
     )
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list", auto_mode_delay_ms=0
     ) as group:
         if automation == "copilot":
@@ -127,7 +127,7 @@ async def test_a_reply_that_fails_makes_no_message_freezes_its_round_and_ends_wh
 async def test_a_frozen_round_ends_by_skipping_by_stopping_or_by_a_new_message(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         assert await group.fail() == "Ada"
         assert await group.due() is None

@@ -16,7 +16,7 @@ from tavernkit.sillytavern.groups import (
     activate,
     mentions_in_any_script,
 )
-from tests.playground.runs.group import Group, gathered, seeded_ids
+from tests.playground.runs.group import Group, group_story, seeded_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ async def let_go_on(group: Group, rounds: int = 1) -> None:
 async def test_by_hand_nobody_answers_a_person_and_somebody_speaks_where_nobody_asked(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="manual") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="manual") as group:
         await group.mute("Cy")
         await group.say("Ada?")
         assert (await group.rounds(), await group.runs()) == ([], [])
@@ -50,7 +50,7 @@ async def test_naturally_whoever_is_mentioned_speaks_first_in_the_order_of_the_w
     database_url: str, tmp_path: Path
 ) -> None:
     levels = {"Ada the Tall": 1.0, "Bo": 0.0, "小红": 0.0, "Зоя": 0.0}
-    async with gathered(database_url, tmp_path, *levels, talkativeness=levels, reply_order="natural") as group:
+    async with group_story(database_url, tmp_path, *levels, talkativeness=levels, reply_order="natural") as group:
         await group.say("小红你好! And what does bo say to the weather?")
         assert await causes(group) == [("小红", "mention"), ("Bo", "mention"), ("Ada the Tall", "talkativeness")]
         first, second, third = (slot.reason for slot in await group.slots())
@@ -68,7 +68,7 @@ async def test_how_talkative_somebody_is_says_the_card_unless_the_member_says_ot
     database_url: str, tmp_path: Path
 ) -> None:
     levels = {"Ada": 1.0, "Bo": 0.0, "Cy": 1.0}
-    async with gathered(database_url, tmp_path, *levels, talkativeness=levels, reply_order="natural") as group:
+    async with group_story(database_url, tmp_path, *levels, talkativeness=levels, reply_order="natural") as group:
         await group.say("Hm.")
         assert set(await causes(group)) == {("Ada", "talkativeness"), ("Cy", "talkativeness")}
         await group.speak_all()
@@ -95,7 +95,7 @@ async def test_how_talkative_somebody_is_says_the_card_unless_the_member_says_ot
 async def test_nobody_answers_themselves_unless_a_person_has_spoken_or_the_space_allows_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(
+    async with group_story(
         database_url, tmp_path, "Ada", "Bo", talkativeness=1.0, reply_order="natural", auto_mode_delay_ms=0
     ) as group:
         await group.say("Bo, then Ada.")
@@ -110,7 +110,9 @@ async def test_nobody_answers_themselves_unless_a_person_has_spoken_or_the_space
 
 
 async def test_pooled_lets_each_speak_once_and_then_anybody_but_the_last(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="pooled", auto_mode_delay_ms=0) as group:
+    async with group_story(
+        database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="pooled", auto_mode_delay_ms=0
+    ) as group:
         await group.say("Bo?")
         await let_go_on(group, rounds=5)
         names = await group.speak_all()
@@ -130,7 +132,9 @@ async def test_pooled_lets_each_speak_once_and_then_anybody_but_the_last(databas
 
 
 async def test_what_is_excluded_counts_as_said_and_what_is_hidden_does_not(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="pooled", auto_mode_delay_ms=60_000) as group:
+    async with group_story(
+        database_url, tmp_path, "Ada", "Bo", reply_order="pooled", auto_mode_delay_ms=60_000
+    ) as group:
         await group.say()
         first = await group.speak()
         reply = await group.last()
@@ -148,7 +152,7 @@ async def test_whoever_knows_the_round_can_choose_again_and_comes_to_the_same(
     database_url: str, tmp_path: Path
 ) -> None:
     names = ("Ada", "Bo", "Cy", "Dee", "Eli")
-    async with gathered(database_url, tmp_path, *names, reply_order="natural") as group:
+    async with group_story(database_url, tmp_path, *names, reply_order="natural") as group:
         cast = StoryGroup.of(
             *(
                 GroupMember(avatar=str(group.members[name]), character=Character(name=name), talkativeness=0.5)
@@ -176,7 +180,7 @@ async def test_the_same_ids_give_the_same_speakers_on_any_database(
     migrated_sqlite_url: str, migrated_postgres_url: str, tmp_path: Path, order: str
 ) -> None:
     async def spoken(url: str, folder: Path, seed: int) -> list[str]:
-        async with gathered(
+        async with group_story(
             url, folder, "Ada", "Bo", "Cy", "Dee", ids=seeded_ids(seed), reply_order=order, auto_mode_delay_ms=0
         ) as group:
             names = []

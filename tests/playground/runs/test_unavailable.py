@@ -12,7 +12,7 @@ from tavernkit.playground.story.messages.service import exclude_message, hide_me
 from tavernkit.playground.story.runs.requests import force_talk, regenerate
 from tavernkit.playground.story.runs.round_control import pause_round, resume_round
 from tavernkit.playground.story.runs.service import finish_run
-from tests.playground.runs.group import Group, gathered
+from tests.playground.runs.group import Group, group_story
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def reasons(group: Group) -> list[tuple[str, str | None]]:
 
 
 async def test_who_is_muted_or_removed_when_it_is_their_turn_is_passed_over(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", "Dee", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", "Dee", reply_order="list") as group:
         await group.say()
         await group.mute("Ada")
         assert await group.due() == "Bo"
@@ -41,7 +41,7 @@ async def test_who_is_muted_or_removed_when_it_is_their_turn_is_passed_over(data
 
 
 async def test_whoever_else_is_muted_changes_nothing_for_who_speaks(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
         ada = await group.claim()
         await group.mute("Bo")
@@ -52,7 +52,7 @@ async def test_whoever_else_is_muted_changes_nothing_for_who_speaks(database_url
 
 
 async def test_a_paused_round_waits_and_passes_over_them_when_it_goes_on(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         await pause_round(group.runtime, group.viewer, group.conversation_id)
         await group.mute("Ada")
@@ -67,10 +67,10 @@ async def test_a_paused_round_waits_and_passes_over_them_when_it_goes_on(databas
 
 
 async def test_it_is_so_in_every_conversation_of_the_space(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
-        branch = group.elsewhere(child.id)
+        branch = group.in_conversation(child.id)
         await branch.say("And here?")
         await group.mute("Ada")
         assert (await group.due(), await branch.due()) == ("Bo", "Bo")
@@ -79,7 +79,7 @@ async def test_it_is_so_in_every_conversation_of_the_space(database_url: str, tm
 async def test_who_was_asked_in_person_speaks_though_muted_but_not_though_removed(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo") as group:
         ada = group.members["Ada"]
         await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=ada)
         await group.mute("Ada")
@@ -93,7 +93,7 @@ async def test_who_was_asked_in_person_speaks_though_muted_but_not_though_remove
 async def test_a_character_that_is_deleted_in_its_turn_is_passed_over_and_what_it_said_stays(
     database_url: str, tmp_path: Path, has_spoken: bool
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         if has_spoken:
             await group.say()
             await group.speak_all()
@@ -110,7 +110,7 @@ async def test_a_character_that_is_deleted_in_its_turn_is_passed_over_and_what_i
 
 
 async def test_a_worker_that_finds_a_speaker_gone_takes_the_next_one(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         # As if it had happened at the very moment of the claim.
         async with group.runtime.database.write() as session:
@@ -126,7 +126,7 @@ async def test_a_worker_that_finds_a_speaker_gone_takes_the_next_one(database_ur
 
 
 async def test_what_answers_a_message_ends_when_that_is_hidden(database_url: str, tmp_path: Path) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say("One.")
         await group.speak_all()
         one, ada, bo = await group.all_messages()
@@ -153,7 +153,7 @@ async def test_what_answers_a_message_ends_when_that_is_hidden(database_url: str
 async def test_what_tells_a_message_anew_ends_when_that_is_hidden_and_who_was_asked_speaks_all_the_same(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         await group.speak_all()
         await regenerate(group.runtime, group.viewer, group.conversation_id)
@@ -169,11 +169,11 @@ async def test_what_tells_a_message_anew_ends_when_that_is_hidden_and_who_was_as
 async def test_a_message_where_a_branch_begins_can_be_hidden_and_the_branch_keeps_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with gathered(database_url, tmp_path, "Ada", reply_order="list") as group:
+    async with group_story(database_url, tmp_path, "Ada", reply_order="list") as group:
         await group.say()
         await group.speak_all()
         reply = await group.last()
         child = await fork(group.runtime, group.viewer, group.conversation_id, reply.id)
         await hide_message(group.runtime, group.viewer, reply.id)
         assert [name for name, _ in await group.told()] == ["Owner"]
-        assert [name for name, _ in await group.elsewhere(child.id).told()] == ["Owner", "Ada"]
+        assert [name for name, _ in await group.in_conversation(child.id).told()] == ["Owner", "Ada"]

@@ -11,7 +11,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_reply_becomes_a_message_when_it_is_complete(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say("Is anybody there?")
         run = await play.until(lambda run: run.status == "succeeded")
         assert await play.messages() == [("user", "Is anybody there?"), ("assistant", "The lamp is lit.")]
@@ -33,7 +33,7 @@ async def test_a_reply_becomes_a_message_when_it_is_complete(database_url: str, 
 
 async def test_the_prompt_holds_character_persona_and_history(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("Yes.")
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say("Is it the ledger?")
         await play.until(lambda run: run.status == "succeeded")
     (request,) = model.requests
@@ -48,14 +48,14 @@ async def test_the_text_is_told_piece_by_piece_with_offsets_a_browser_understand
     database_url: str, tmp_path: Path
 ) -> None:
     text = "One 🦊 two three."
-    async with playing(database_url, tmp_path, ScriptedModel(text)) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel(text)) as play:
         async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news, play.working():
             await play.say()
             await play.until(lambda run: run.status == "succeeded")
             pieces = []
             async with asyncio.timeout(HANG_SECONDS):
                 while "".join(piece["text"] for piece in pieces) != text:
-                    item = await news.next(unless=asyncio.Event(), within=5)
+                    item = await news.next(unless=asyncio.Event(), within=HANG_SECONDS)
                     if item and "run" in item:
                         pieces.append(item)
         offset = 0
@@ -65,16 +65,14 @@ async def test_the_text_is_told_piece_by_piece_with_offsets_a_browser_understand
 
 
 async def test_the_text_so_far_is_on_the_run_about_every_second(database_url: str, tmp_path: Path) -> None:
-    hold = asyncio.Event()
-    model = ScriptedModel(("Once upon a time ",) * 8 + (hold,), delay=0.1)
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    model = ScriptedModel(("Once upon a time", asyncio.Event()))
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say()
-        run = await play.until(lambda run: run.text != "")
+        run = await play.until(lambda run: run.text == "Once upon a time")
         assert run.status == "running"
-        assert run.text.startswith("Once upon")
 
 
-async def stopped(play: Play) -> None:
+async def stopped(play: Story) -> None:
     run = await play.until(lambda run: play.runtime.live_text.get(run.id) == "Half a sen")
     await request_stop(play.runtime, play.viewer, run.id)
     await play.until(lambda run: run.status == "canceled")
@@ -84,7 +82,7 @@ async def test_stop_works_while_the_model_is_silent_and_keeps_what_was_written(
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel(("Half a sen", asyncio.Event()))
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say()
         await stopped(play)
         run = await play.run()
@@ -97,7 +95,7 @@ async def test_stop_works_while_the_model_is_silent_and_keeps_what_was_written(
 
 async def test_stopped_text_can_be_discarded_and_the_reply_tried_again(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(("Half a sen", asyncio.Event()), "A whole sentence.")
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say()
         await stopped(play)
         run = await play.run()
@@ -109,7 +107,7 @@ async def test_stopped_text_can_be_discarded_and_the_reply_tried_again(database_
 
 
 async def test_a_waiting_run_is_stopped_without_a_worker(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path) as play:
         await play.say()
         await request_stop(play.runtime, play.viewer, (await play.run()).id)
         assert (await play.run()).status == "canceled"
@@ -118,7 +116,7 @@ async def test_a_waiting_run_is_stopped_without_a_worker(database_url: str, tmp_
 async def test_a_model_error_is_told_in_its_own_sentence(database_url: str, tmp_path: Path) -> None:
     error = ModelError("The key was refused. Check it.", code="http_error", status=401)
     model = ScriptedModel(("Half", error), "Now it works.")
-    async with playing(database_url, tmp_path, model) as play, play.working():
+    async with open_story(database_url, tmp_path, model) as play, play.working():
         await play.say()
         run = await play.until(lambda run: run.status == "failed")
         assert run.error == {"code": "http_error", "message": "The key was refused. Check it.", "status": 401}
@@ -129,7 +127,7 @@ async def test_a_model_error_is_told_in_its_own_sentence(database_url: str, tmp_
 
 
 async def test_an_empty_reply_is_an_error_and_no_message(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel(" \n ")) as play, play.working():
+    async with open_story(database_url, tmp_path, ScriptedModel(" \n ")) as play, play.working():
         await play.say()
         run = await play.until(lambda run: run.status == "failed")
         assert run.error is not None
@@ -138,7 +136,7 @@ async def test_an_empty_reply_is_an_error_and_no_message(database_url: str, tmp_
 
 
 async def test_what_a_database_cannot_hold_does_not_stop_a_reply(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel("a\x00b")) as play, play.working():
+    async with open_story(database_url, tmp_path, ScriptedModel("a\x00b")) as play, play.working():
         await play.say("x\x00y")
         await play.until(lambda run: run.status == "succeeded")
         assert await play.messages() == [("user", "xy"), ("assistant", "ab")]

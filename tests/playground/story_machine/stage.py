@@ -22,7 +22,7 @@ from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.speakers import has_copilot
 from tavernkit.playground.story.spaces.service import remove_space, start_story
 from tavernkit.values import Json
-from tests.playground.playing import Play
+from tests.playground.playing import Story
 from tests.playground.story_machine.model import Line, Told, model_delta
 from tests.playground.story_machine.stored import Stored, read_stored
 from tests.playground.support.refusals import all_rows
@@ -58,7 +58,7 @@ class Clock:
 class Theatre:
     """A database for many stories, one after the other, and two characters to play in them."""
 
-    def __init__(self, play: Play, runner: asyncio.Runner) -> None:
+    def __init__(self, play: Story, runner: asyncio.Runner) -> None:
         self.runtime = play.runtime
         self.viewer = play.viewer
         self._user_id = play.user_id

@@ -12,19 +12,22 @@ from uuid import uuid4
 import pytest
 
 from tavernkit.playground.base.database.migrate import upgrade
-from tests.playground.support.postgres import PostgresServer, running_postgres
+from tests.playground.support.compiling import share_compiled_statements
+from tests.playground.support.postgres import PostgresServer, ReusedDatabases, running_postgres
 
 __all__ = [
     "database_url",
     "empty_database_url",
     "migrated_database_url",
     "migrated_postgres",
+    "migrated_postgres_copies",
     "migrated_postgres_url",
     "migrated_sqlite",
     "migrated_sqlite_url",
     "new_database_url",
     "new_sqlite_url",
     "postgres_server",
+    "postgres_story_copies",
     "postgres_story_url",
     "postgres_url",
     "postgres_with_story",
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 KINDS = ["sqlite", "postgresql"]
+
+share_compiled_statements()
 
 
 @pytest.fixture(scope="session")
@@ -94,15 +99,28 @@ def sqlite_with_story(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFa
 
 async def _begin_story(url: str, folder: Path) -> None:
     # Imported here: most test runs of the library need nothing of the application.
-    from tests.playground.playing import AppConfig, one_story, open_runtime
+    from tavernkit.playground.base.config import AppConfig
+    from tavernkit.playground.base.runtime import open_runtime
+    from tests.playground.playing import one_story
 
     async with open_runtime(AppConfig(data_dir=folder, database_url=url)) as runtime:
         await one_story(runtime)
 
 
+@pytest.fixture(scope="session")
+def migrated_postgres_copies(postgres_server: PostgresServer, migrated_postgres: str) -> ReusedDatabases:
+    return ReusedDatabases(postgres_server, migrated_postgres)
+
+
+@pytest.fixture(scope="session")
+def postgres_story_copies(postgres_server: PostgresServer, postgres_with_story: str) -> ReusedDatabases:
+    return ReusedDatabases(postgres_server, postgres_with_story)
+
+
 @pytest.fixture
-def migrated_postgres_url(postgres_server: PostgresServer, migrated_postgres: str) -> Iterator[str]:
-    yield from _copied(postgres_server, migrated_postgres)
+def migrated_postgres_url(migrated_postgres_copies: ReusedDatabases) -> Iterator[str]:
+    with migrated_postgres_copies.lend() as url:
+        yield url
 
 
 @pytest.fixture
@@ -112,8 +130,9 @@ def migrated_sqlite_url(tmp_path: Path, migrated_sqlite: Path) -> str:
 
 
 @pytest.fixture
-def postgres_story_url(postgres_server: PostgresServer, postgres_with_story: str) -> Iterator[str]:
-    yield from _copied(postgres_server, postgres_with_story)
+def postgres_story_url(postgres_story_copies: ReusedDatabases) -> Iterator[str]:
+    with postgres_story_copies.lend() as url:
+        yield url
 
 
 @pytest.fixture
@@ -153,12 +172,6 @@ def shared_story_url(request: pytest.FixtureRequest, kind: str, folder: Path) ->
         return server.url(server.create_database(template=request.getfixturevalue("postgres_with_story")))
     shutil.copy(request.getfixturevalue("sqlite_with_story"), folder / "t.db")
     return _sqlite(folder / "t.db")
-
-
-def _copied(server: PostgresServer, template: str) -> Iterator[str]:
-    name = server.create_database(template=template)
-    yield server.url(name)
-    server.forget_database(name)
 
 
 def _address(request: pytest.FixtureRequest, on_sqlite: str, on_postgresql: str) -> str:

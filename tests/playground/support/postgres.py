@@ -7,15 +7,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 from psycopg import sql
 
-__all__ = ["PostgresServer", "running_postgres"]
+from tests.support.hanging import wait_until
+
+__all__ = ["PostgresServer", "ReusedDatabases", "running_postgres"]
 
 # The data is thrown away at the end, so nothing needs to reach the disk.
 _CARELESS = (
@@ -76,9 +78,9 @@ class PostgresServer:
         """The address of a database, as SQLAlchemy reads it."""
         return f"postgresql+psycopg://postgres@/{database}?host={self._folder}"
 
-    def connect(self) -> psycopg.Connection:
-        """A connection to the database that is there from the start, outside transactions."""
-        return psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True)
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """A connection to a database, or to the one that is there from the start, outside transactions."""
+        return psycopg.connect(host=str(self._folder), user="postgres", dbname=database, autocommit=True)
 
     def create_database(self, template: str = "template0") -> str:
         """Create a database, empty or as a copy of another, and give its name."""
@@ -98,6 +100,74 @@ class PostgresServer:
     def forget_database(self, name: str) -> None:
         """Say that a database is no longer needed."""
         self._finished.append(name)
+
+
+# What tells a schema from one that a test has changed.
+_SCHEMA = """
+    SELECT md5(string_agg(part, ' ' ORDER BY part)) FROM (
+        SELECT concat_ws('/', oid, relname, relnatts) AS part FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        UNION ALL SELECT oid::text FROM pg_constraint
+        UNION ALL SELECT concat_ws('/', oid, tgenabled) FROM pg_trigger WHERE NOT tgisinternal
+        UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
+        UNION ALL SELECT setconfig::text FROM pg_db_role_setting
+    ) AS parts
+"""
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+_LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+
+
+class ReusedDatabases:
+    """Copies of one database, each for one test at a time.
+
+    Making a copy costs the server more than most tests do. So one is used again, after its rows have been put back; if
+    a test has changed its schema, it is not.
+    """
+
+    # Rows that are gone still take room, and nobody vacuums.
+    MOST_USES = 60
+
+    def __init__(self, server: PostgresServer, template: str) -> None:
+        self._server = server
+        self._template = template
+        self._free: list[tuple[str, int]] = []
+        with server.connect(template) as connection:
+            self._schema = connection.execute(_SCHEMA).fetchone()
+            tables = [str(name) for (name,) in connection.execute(_TABLES)]
+            rows = {table: self._read(connection, table) for table in tables}
+        self._rows = {table: copied for table, copied in rows.items() if copied}
+        deletes = [sql.SQL("DELETE FROM {}").format(sql.Identifier(table)) for table in tables]
+        self._delete_all = sql.SQL("; ").join([sql.SQL("SET LOCAL session_replication_role = replica"), *deletes])
+
+    @contextmanager
+    def lend(self) -> Iterator[str]:
+        """The address of a database with the rows of the template."""
+        name, uses = self._free.pop() if self._free else (self._server.create_database(self._template), 0)
+        yield self._server.url(name)
+        if uses < self.MOST_USES and self._put_back(name):
+            self._free.append((name, uses + 1))
+        else:
+            self._server.forget_database(name)
+
+    def _put_back(self, name: str) -> bool:
+        """Put the rows back; not where the schema is another one now."""
+        with self._server.connect(name) as connection:
+            connection.execute(_LEAVE, [name])
+            if connection.execute(_SCHEMA).fetchone() != self._schema:
+                return False
+            with connection.transaction():
+                connection.execute(self._delete_all)
+                for table, rows in self._rows.items():
+                    with connection.cursor().copy(self._copy(table, "FROM STDIN")) as copy:
+                        copy.write(rows)
+        return True
+
+    def _read(self, connection: psycopg.Connection, table: str) -> bytes:
+        with connection.cursor().copy(self._copy(table, "TO STDOUT")) as copy:
+            return b"".join(bytes(piece) for piece in copy)
+
+    def _copy(self, table: str, direction: LiteralString) -> sql.Composed:
+        return sql.SQL("COPY {} ").format(sql.Identifier(table)) + sql.SQL(direction)
 
 
 @contextmanager
@@ -151,13 +221,14 @@ def _binaries(folder: Path) -> tuple[Path, str | None]:
 
 
 def _wait_until_ready(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
-    while True:
-        try:
-            server.connect().close()
-        except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()}") from None
-            time.sleep(0.02)
-        else:
-            return
+    wait_until(lambda: _takes_connections(server) or process.poll() is not None)
+    if process.poll() is not None:
+        raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()}")
+
+
+def _takes_connections(server: PostgresServer) -> bool:
+    try:
+        server.connect().close()
+    except psycopg.OperationalError:
+        return False
+    return True

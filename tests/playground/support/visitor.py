@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -12,10 +11,9 @@ from uuid import UUID
 import httpx2
 
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 __all__ = ["ChatPage", "ReplyText", "Visitor", "streamed_text"]
-
-_PATIENCE_SECONDS = 30
 
 
 class ChatPage(NamedTuple):
@@ -43,7 +41,12 @@ class Visitor:
         limits = httpx2.Limits(max_connections=None)
         # Browsers say where a form was sent from, and the server takes forms from its own pages only.
         self._client = httpx2.Client(
-            base_url=url, headers={"Origin": url}, limits=limits, timeout=10, trust_env=False, follow_redirects=True
+            base_url=url,
+            headers={"Origin": url},
+            limits=limits,
+            timeout=HANG_SECONDS,
+            trust_env=False,
+            follow_redirects=True,
         )
 
     def __enter__(self) -> Self:
@@ -78,11 +81,8 @@ class Visitor:
 
     def wait_until_ended(self, run: UUID) -> ReplyText:
         """Wait until a run is over, whatever became of it."""
-        end = time.monotonic() + _PATIENCE_SECONDS
-        while (reply := self.reply(run)).status in ("queued", "running"):
-            assert time.monotonic() < end, f"the run did not end: {reply}"
-            time.sleep(0.05)
-        return reply
+        wait_until(lambda: self.reply(run).status not in ("queued", "running"))
+        return self.reply(run)
 
     def wait_until_settled(self, conversation: UUID) -> ChatPage:
         """Wait until nobody is writing in a conversation, and read it."""
@@ -99,7 +99,7 @@ class Visitor:
     @contextmanager
     def listen(self, conversation: UUID) -> Iterator[httpx2.Response]:
         """Open the event stream of a conversation, from now on."""
-        with self._client.stream("GET", f"/events?watch={conversation}", timeout=_PATIENCE_SECONDS) as events:
+        with self._client.stream("GET", f"/events?watch={conversation}", timeout=HANG_SECONDS) as events:
             yield events.raise_for_status()
 
     def _get(self, path: str) -> httpx2.Response:

@@ -16,7 +16,7 @@ from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.pipelines.documents import PatchProfile
 from tavernkit.playground.story.pipelines.service import edit_profile
 from tests.playground.artifacts.requirements.watching import told
-from tests.playground.pipelines.following import Followed, counting, following, profile
+from tests.playground.pipelines.profile_story import ProfileStory, counting, profile, profile_story
 
 pytestmark = pytest.mark.anyio
 
@@ -29,14 +29,14 @@ SKY = {
 }
 
 
-async def written(play: Followed, tag: str = "count") -> list[tuple[int, int | None, Any]]:
+async def written(play: ProfileStory, tag: str = "count") -> list[tuple[int, int | None, Any]]:
     """Every version that there is: its number, its base, its content."""
     async with play.runtime.database.read() as session:
         rows = await session.scalars(select(ArtifactVersion).filter_by(tag=tag).order_by(ArtifactVersion.version))
         return [(row.version, row.based_on_version, row.content) for row in rows]
 
 
-async def reports(play: Followed, step: str = "count") -> list[dict[str, Any]]:
+async def reports(play: ProfileStory, step: str = "count") -> list[dict[str, Any]]:
     """What each run reports of a step, oldest first."""
     ended = [run.report for run in await play.pipeline_runs()]
     return [one for report in ended if report is not None for one in report["steps"] if one["step"] == step]
@@ -51,7 +51,7 @@ async def test_r34_a_state_step_reads_the_talk_its_value_its_history_and_others_
     )
     model = ScriptedModel("One.", "7", "Two.", "8", "Three.", "9")
     content = profile(SKY, counting(kind="llm", prompt=prompt, output="json"))
-    async with following(database_url, tmp_path, model, content) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, content) as play, play.working():
         for line in ("A", "B", "C"):
             await play.turn(line)
         asked = told(model)[-1]
@@ -66,7 +66,7 @@ async def test_r47_a_step_says_what_it_has_written_without_writing_it_again(data
     answers = ['{"foe": "a very long dragon", "hp": 9}', '{"foe": "a very long dragon", "hp": 8}']
     model = ScriptedModel("One.", answers[0], "Two.", answers[1])
     step = counting(kind="llm", prompt="How is it?", output="json", artifacts=[artifact])
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.turn()
         await play.turn("And now?")
         first, second = [one["wrote"][0] for one in await reports(play)]
@@ -82,7 +82,7 @@ async def test_g17_however_often_a_turn_is_told_it_starts_from_the_state_before_
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play, play.working():
         await play.turn()
         await play.turn("And now?")
         for _ in range(2):
@@ -101,7 +101,7 @@ async def test_g17_however_often_a_turn_is_told_it_starts_from_the_state_before_
 
 async def test_pitfall_08_an_edited_profile_goes_on_with_its_state(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.")
-    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(counting())) as play, play.working():
         await play.turn()
         (run,) = await play.pipeline_runs()
         assert run.profile_id is not None
@@ -117,7 +117,7 @@ async def test_pitfall_08_an_edited_profile_goes_on_with_its_state(database_url:
 async def test_pitfall_10_a_telling_anew_uses_up_nothing_of_an_interval(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.")
     content = profile(counting(everyNTurns=2))
-    async with following(database_url, tmp_path, model, content) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, content) as play, play.working():
         for line in ("One.", "Two.", "Three."):
             await play.turn(line)
             await play.again()
@@ -133,7 +133,7 @@ async def test_pitfall_10_a_failure_uses_up_nothing_of_an_interval(database_url:
     failure = ModelError("Nobody is there.", code="unavailable")
     model = ScriptedModel("One.", "Two.", failure, "Three.", "5", "Four.")
     step = counting(kind="llm", prompt="How often?", output="json", everyNTurns=2)
-    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, profile(step)) as play, play.working():
         for line in ("One?", "Two?", "Three?", "Four?"):
             await play.turn(line)
         assert [one["reason"] or one["status"] for one in await reports(play)] == [
@@ -151,7 +151,7 @@ async def test_pitfall_10_what_was_done_for_a_reply_that_never_came_uses_up_noth
     failure = ModelError("Nobody is there.", code="unavailable")
     model = ScriptedModel("One.", failure, "Three.", "Four.")
     content = profile(counting(hook="before", everyNTurns=2))
-    async with following(database_url, tmp_path, model, content) as play, play.working():
+    async with profile_story(database_url, tmp_path, model, content) as play, play.working():
         for line in ("One?", "Two?", "Three?", "Four?"):
             await play.turn(line)
         # What the second turn has written is not on the path, so the third does it.

@@ -9,12 +9,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from tavernkit.artifacts.pipelines import TERMINAL_EVENTS
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
-from tests.playground.pipelines.following import Followed
+from tests.playground.pipelines.profile_story import ProfileStory
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["heard", "listening", "places_of", "thought", "told"]
@@ -46,22 +45,20 @@ def told(model: ScriptedModel, place: int = -1) -> list[str]:
 
 
 @asynccontextmanager
-async def listening(play: Followed) -> AsyncIterator[Subscription]:
+async def listening(play: ProfileStory) -> AsyncIterator[Subscription]:
     async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news:
         yield news
 
 
-async def heard(news: Subscription) -> list[dict[str, Any]]:
-    """Everything that was told up to the end of a run of pipelines, and whatever comes at once behind it."""
+async def heard(play: ProfileStory, news: Subscription) -> list[dict[str, Any]]:
+    """Everything that was published up to now; whoever else publishes has stopped."""
+    last = {"last": True}
+    await play.runtime.bus.publish(conversation_topic(play.conversation_id), last)
     items: list[dict[str, Any]] = []
-    has_ended = False
-    while True:
-        item = await news.next(unless=asyncio.Event(), within=0.3 if has_ended else HANG_SECONDS)
-        if item is None:
-            assert has_ended, items
-            return items
+    while (item := await news.next(unless=asyncio.Event(), within=HANG_SECONDS)) != last:
+        assert item is not None
         items.append(item)
-        has_ended = has_ended or item.get("pipeline", {}).get("type") in TERMINAL_EVENTS
+    return items
 
 
 async def places_of(runtime: Runtime, words: str) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -35,7 +36,9 @@ async def upgrade(url: str) -> None:
     """Bring the database to the newest revision; one that is there already is left alone."""
     with reachable():
         async with start_lock(url):
-            await asyncio.to_thread(command.upgrade, _config(url), "head")
+            # Alembic reads all migrations again each time, which takes far longer than looking whether one is missing.
+            if not (await check(url)).is_current:
+                await asyncio.to_thread(command.upgrade, _config(url), "head")
 
 
 async def check(url: str) -> SchemaState:
@@ -47,7 +50,13 @@ async def check(url: str) -> SchemaState:
                 current = await connection.run_sync(revision_of)
     finally:
         await engine.dispose()
-    return SchemaState(current=current, newest=ScriptDirectory.from_config(_config(url)).get_current_head())
+    return SchemaState(current=current, newest=newest_revision())
+
+
+@cache
+def newest_revision() -> str | None:
+    """The revision that this version of the program needs."""
+    return ScriptDirectory.from_config(_config("")).get_current_head()
 
 
 def upgrade_within(connection: Connection, revision: str) -> None:

@@ -18,13 +18,13 @@ from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.runs.planner import RunKind, plan_run
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 from tests.playground.spaces.cast import character, members
 
-__all__ = ["Table", "lines", "sitting", "texts"]
+__all__ = ["PromptStory", "lines", "prompt_story", "texts"]
 
 
-class Table(Play):
+class PromptStory(Story):
     """A play with a space of its own, on a provider that takes messages as they are."""
 
     space_id: UUID
@@ -44,7 +44,7 @@ class Table(Play):
         async with self.runtime.database.write() as session:
             await session.execute(update(model).where(model.id == id).values(**values))
 
-    async def tell(self, name: str, content: str, *, visibility: str = "normal", **fields: Any) -> Message:
+    async def say_as(self, name: str, content: str, *, visibility: str = "normal", **fields: Any) -> Message:
         """Somebody says something; nobody answers."""
         member = self.member(name)
         async with self.runtime.database.write() as session:
@@ -102,12 +102,12 @@ class Table(Play):
 
 
 @asynccontextmanager
-async def sitting(
+async def prompt_story(
     url: str, folder: Path, *replies: Any, cards: dict[str, dict[str, Json]] | None = None
-) -> AsyncIterator[Table]:
-    """A table with these characters and the person who owns it, called Robin."""
+) -> AsyncIterator[PromptStory]:
+    """A story with these characters and the person who owns it, called Robin."""
     model = ScriptedModel(*replies)
-    async with playing(url, folder, model) as play:
+    async with open_story(url, folder, model) as play:
         ids = [await character(play, name, **fields) for name, fields in (cards or {"Ada": {}}).items()]
         opened = await create_space(
             play.runtime,
@@ -117,13 +117,13 @@ async def sitting(
             name_override="Robin",
             persona="Robin is tired.",
         )
-        table = Table(play.runtime, play.user_id, opened.conversation.id)
-        table.space_id = opened.space.id
-        table.people = await members(table, table.space_id)
-        table.model = model
+        story = PromptStory(play.runtime, play.user_id, opened.conversation.id)
+        story.space_id = opened.space.id
+        story.people = await members(story, story.space_id)
+        story.model = model
         async with play.runtime.database.write() as session:
             await session.execute(update(Provider).values(kind="openai", model="gpt-4o", context_tokens=8192))
-        yield table
+        yield story
 
 
 def texts(prompt: BuiltPrompt) -> list[str]:

@@ -18,9 +18,9 @@ from tavernkit.playground.story.pipelines.documents import Choose, NewProfile
 from tavernkit.playground.story.pipelines.service import create_profile
 from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.values import Json
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
 
-__all__ = ["DICE", "THOUGHT", "Followed", "counting", "following", "profile"]
+__all__ = ["DICE", "THOUGHT", "ProfileStory", "counting", "profile", "profile_story"]
 
 
 THOUGHT = {
@@ -77,7 +77,7 @@ def profile(*steps: dict[str, Any], pipeline: str = "world", **fields: Any) -> d
     return {"pipelines": [{"id": pipeline, "permissions": permissions, "steps": list(steps), **fields}]}
 
 
-class Followed(Play):
+class ProfileStory(Story):
     """A play in which a profile is followed."""
 
     async def follow(self, content: dict[str, Json], name: str = "World") -> UUID:
@@ -112,10 +112,10 @@ class Followed(Play):
 
 
 @asynccontextmanager
-async def following(
+async def profile_story(
     url: str, folder: Path, model: ModelClient, content: dict[str, Json], **settings: object
-) -> AsyncIterator[Followed]:
-    async with playing(url, folder, model, **settings) as play:
-        followed = Followed(play.runtime, play.user_id, play.conversation_id)
+) -> AsyncIterator[ProfileStory]:
+    async with open_story(url, folder, model, **settings) as play:
+        followed = ProfileStory(play.runtime, play.user_id, play.conversation_id)
         await followed.follow(content)
         yield followed

@@ -12,14 +12,14 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.database.models import ArtifactHead, Character
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tests.playground.messages.story import Story, telling
 from tests.playground.pipelines.contents import content
-from tests.playground.support.api import asking
+from tests.playground.playing import Story, open_story
+from tests.playground.support.web import api_client
 
-__all__ = ["Desk", "at_desk"]
+__all__ = ["ProfilesApi", "profiles_api"]
 
 
-class Desk:
+class ProfilesApi:
     """A story, and a program of its owner's that asks about profiles."""
 
     def __init__(self, story: Story, client: httpx2.AsyncClient) -> None:
@@ -50,6 +50,6 @@ class Desk:
 
 
 @asynccontextmanager
-async def at_desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with telling(database_url, tmp_path) as story, asking(story.runtime, story.user_id) as client:
-        yield Desk(story, client)
+async def profiles_api(database_url: str, tmp_path: Path) -> AsyncIterator[ProfilesApi]:
+    async with open_story(database_url, tmp_path) as story, api_client(story.runtime, story.user_id) as client:
+        yield ProfilesApi(story, client)

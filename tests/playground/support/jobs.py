@@ -11,13 +11,14 @@ from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.background import job_worker
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import eventually
 
-__all__ = ["ended", "jobs_done"]
+__all__ = ["ended_job", "running_job_worker"]
 
 
 @asynccontextmanager
-async def jobs_done(runtime: Runtime, name: str = "jobs") -> AsyncIterator[JobWorker]:
+async def running_job_worker(runtime: Runtime, name: str = "jobs") -> AsyncIterator[JobWorker]:
+    """A worker that carries out jobs until the block ends."""
     worker = job_worker(runtime, name)
     task = asyncio.create_task(worker.run())
     try:
@@ -27,12 +28,16 @@ async def jobs_done(runtime: Runtime, name: str = "jobs") -> AsyncIterator[JobWo
         await task
 
 
-async def ended(runtime: Runtime, job_id: UUID) -> Job:
+async def ended_job(runtime: Runtime, job_id: UUID) -> Job:
     """The job, once it is over."""
-    async with asyncio.timeout(HANG_SECONDS):
-        while True:
-            async with runtime.database.read() as session:
-                job = await session.get_one(Job, job_id)
-            if job.status not in ("queued", "running"):
-                return job
-            await asyncio.sleep(0.01)
+
+    async def is_over() -> bool:
+        return (await _read(runtime, job_id)).status not in ("queued", "running")
+
+    await eventually(is_over)
+    return await _read(runtime, job_id)
+
+
+async def _read(runtime: Runtime, job_id: UUID) -> Job:
+    async with runtime.database.read() as session:
+        return await session.get_one(Job, job_id)

@@ -19,18 +19,17 @@ from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.llm.base import ModelClient
-from tavernkit.playground.edge.app import create_app
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Story, open_story
+from tests.playground.support.web import ORIGIN, web_app
+from tests.support.hanging import HANG_SECONDS
 
-__all__ = ["Talk", "key_of", "pieces_of", "said", "talking"]
-
-ORIGIN = "http://127.0.0.1"
+__all__ = ["ModelsClient", "key_of", "models_client", "pieces_of", "said"]
 
 
-class Talk:
+class ModelsClient:
     """The program, with a key of the owner's; `model` is the character that everybody begins with."""
 
-    def __init__(self, play: Play, app: Any, client: httpx2.AsyncClient, model: str) -> None:
+    def __init__(self, play: Story, app: Any, client: httpx2.AsyncClient, model: str) -> None:
         self.play = play
         self.runtime = play.runtime
         self.app = app
@@ -40,7 +39,7 @@ class Talk:
     async def ask(self, *messages: dict[str, Any], **fields: Any) -> httpx2.Response:
         """Send what was said, by turns of the user and the assistant if only texts are given."""
         body = {"model": self.model, "messages": list(messages), **fields}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             return await self.client.post("/v1/chat/completions", json=body)
 
     async def reply(self, *messages: dict[str, Any], **fields: Any) -> Any:
@@ -83,7 +82,7 @@ class Talk:
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             try:
                 async with httpx2.AsyncClient(
-                    base_url=address, headers=self.client.headers, trust_env=False, timeout=20
+                    base_url=address, headers=self.client.headers, trust_env=False, timeout=HANG_SECONDS
                 ) as client:
                     yield client
             finally:
@@ -109,34 +108,24 @@ def pieces_of(answer: httpx2.Response) -> list[Any]:
     return [line[6:] if line == "data: [DONE]" else json.loads(line[6:]) for line in lines]
 
 
-_apps: list[Any] = []
-
-
-def _app(play: Play) -> Any:
-    """The application. Its routes take longer to make than most tests, so all plays share them."""
-    if not _apps:
-        _apps.append(create_app(play.runtime, play.user_id))
-    (app,) = _apps
-    app.state.runtime, app.state.owner_id = play.runtime, play.user_id
-    return app
-
-
-async def key_of(play: Play, viewer: Viewer) -> str:
+async def key_of(play: Story, viewer: Viewer) -> str:
     made = await create_api_key(play.runtime, viewer, name="script")
     assert isinstance(made, NewKey)
     return made.key
 
 
 @asynccontextmanager
-async def talking(url: str, folder: Path, model: ModelClient, *, works: bool = True) -> AsyncIterator[Talk]:
+async def models_client(
+    url: str, folder: Path, model: ModelClient, *, works: bool = True
+) -> AsyncIterator[ModelsClient]:
     """The application with its seeded character; with a worker, unless the test is about there being none."""
-    async with playing(url, folder, model) as play:
-        app = _app(play)
+    async with open_story(url, folder, model) as play:
+        app = web_app(play.runtime, play.user_id)
         headers = {"Authorization": f"Bearer {await key_of(play, play.viewer)}"}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as client:
             (first,) = (await client.get("/v1/models")).json()["data"]
-            talk = Talk(play, app, client, first["id"])
+            talk = ModelsClient(play, app, client, first["id"])
             if not works:
                 yield talk
                 return
