@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -35,7 +36,8 @@ async def upgrade(url: str) -> None:
     """Bring the database to the newest revision; one that is there already is left alone."""
     with reachable():
         async with start_lock(url):
-            await asyncio.to_thread(command.upgrade, _config(url), "head")
+            if not (await check(url)).is_current:
+                await asyncio.to_thread(command.upgrade, _config(url), "head")
 
 
 async def check(url: str) -> SchemaState:
@@ -47,7 +49,7 @@ async def check(url: str) -> SchemaState:
                 current = await connection.run_sync(revision_of)
     finally:
         await engine.dispose()
-    return SchemaState(current=current, newest=ScriptDirectory.from_config(_config(url)).get_current_head())
+    return SchemaState(current=current, newest=_newest_revision())
 
 
 def upgrade_within(connection: Connection, revision: str) -> None:
@@ -77,6 +79,11 @@ def reachable() -> Iterator[None]:
 def revision_of(connection: Connection) -> str | None:
     """The revision that the database says it has."""
     return MigrationContext.configure(connection).get_current_revision()
+
+
+@cache
+def _newest_revision() -> str | None:
+    return ScriptDirectory.from_config(_config("")).get_current_head()
 
 
 def _config(url: str) -> Config:
