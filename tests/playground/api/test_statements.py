@@ -17,7 +17,7 @@ from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
 
-FEW, MANY = 10, 60
+FEW, MANY = 6, 18
 MESSAGES = 6
 """How many messages are said for each of the other things."""
 FULL = 20
