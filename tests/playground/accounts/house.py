@@ -18,6 +18,7 @@ from tavernkit.playground.base.accounts.sessions import open_session
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, Visit
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.passwords import Passwords
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.edge.web.authentication import COOKIE
 from tests.playground.playing import Play, playing
@@ -28,9 +29,13 @@ ORIGIN = "http://127.0.0.1"
 PASSWORD = "three brown owls"
 
 
+QUICK_HASHER = PasswordHash((Argon2Hasher(time_cost=1, memory_cost=8, parallelism=1),))
+"""The hash of passwords, without what makes guessing them expensive."""
+
+
 @cache
 def password_hash() -> str:
-    return PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),)).hash(PASSWORD)
+    return QUICK_HASHER.hash(PASSWORD)
 
 
 class House:
@@ -105,21 +110,9 @@ class House:
 async def open_house(url: str, folder: Path, **settings: object) -> AsyncIterator[House]:
     """An application that nobody has a password for yet."""
     async with playing(url, folder, ScriptedModel(), **settings) as play:
-        app = _app(play, **settings)
-        house = House(play, app)
+        play.runtime.passwords = Passwords(QUICK_HASHER)
+        house = House(play, create_app(play.runtime, play.user_id))
         try:
             yield house
         finally:
             await house.close()
-
-
-_apps: dict[str, Any] = {}
-
-
-def _app(play: Play, **settings: object) -> Any:
-    """The application for this house. Its routes take longer to make than most tests, so houses share them."""
-    key = repr(settings)
-    if key not in _apps:
-        _apps[key] = create_app(play.runtime, play.user_id)
-    _apps[key].state.runtime, _apps[key].state.owner_id = play.runtime, play.user_id
-    return _apps[key]

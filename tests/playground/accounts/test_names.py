@@ -5,6 +5,7 @@ from sqlalchemy import update
 
 from tavernkit.playground.base.database.models import User
 from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.support.databases import on_sqlite
 
 pytestmark = pytest.mark.anyio
 
@@ -25,11 +26,13 @@ async def test_a_name_that_looks_like_anothers_is_refused(house: House) -> None:
     assert await names_taken(house, *like) == [409] * (len(like) - 1) + [422]
 
 
+@on_sqlite
 async def test_a_word_of_several_alphabets_is_refused(house: House) -> None:
     names = ["аdmin", "admіn", "Ρaul", "Иvan", "小Иван", "ко\u0301t\u0435"]
     assert await names_taken(house, *names) == [422] * len(names)
 
 
+@on_sqlite
 async def test_names_in_every_script_are_possible(house: House) -> None:
     await house.add("Ian")
     names = [
@@ -48,6 +51,7 @@ async def test_names_in_every_script_are_possible(house: House) -> None:
     assert await names_taken(house, *names) == [200] * len(names)
 
 
+@on_sqlite
 async def test_who_signs_up_cannot_be_called_like_somebody_else(house: House) -> None:
     owner = await house.owner_with_password()
     admin = await house.signed_in(owner)
@@ -65,6 +69,7 @@ async def test_a_name_is_found_however_its_characters_are_written(house: House) 
         assert (await house.stranger().post("/api/v1/sessions", json=body)).status_code == 201
 
 
+@on_sqlite
 async def test_accounts_with_names_from_before_go_on_working(house: House) -> None:
     await house.add("admin")
     old = await house.add("Xavier")

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.support.databases import on_sqlite
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, on_sqlite]
 
 
 async def test_who_is_not_signed_in_is_led_to_the_form_and_back(house: House) -> None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 
-from tavernkit.playground.edge.routes import api_router
+from tavernkit.playground.edge.routes import ROUTES, api_router
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
-__all__ = ["Route", "api_alone", "api_routes", "routes_of", "table_of"]
+__all__ = ["Route", "all_routes", "api_alone", "api_routes", "routes_of", "table_of"]
 
 
 class Route(NamedTuple):
@@ -35,6 +35,14 @@ def api_alone() -> FastAPI:
     app = FastAPI()
     app.include_router(api_router())
     return app
+
+
+@cache
+def all_routes() -> list[Route]:
+    """The routes of the API and of the pages."""
+    app = FastAPI()
+    app.routes.extend(ROUTES)
+    return routes_of(app)
 
 
 def routes_of(app: FastAPI) -> list[Route]:

@@ -8,9 +8,7 @@ Whatever is refused leaves the database as it was.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -18,11 +16,12 @@ from uuid import uuid4
 import httpx2
 import pytest
 import schemathesis
-from sqlalchemy import make_url
+from schemathesis.schemas import BaseSchema
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.accounts.house import PASSWORD
-from tests.playground.api.routes import Route, api_alone, routes_of
+from tests.playground.api.rewinding import RewindableDatabase
+from tests.playground.api.routes import Route, all_routes, api_alone
 from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
 from tests.playground.characters.builders import json_card, picture
 
@@ -265,7 +264,6 @@ TABLE = {
 }  # fmt: skip
 """Every route under what one must be allowed to for it."""
 
-SCHEMA = schemathesis.openapi.from_dict(api_alone().openapi())
 EXPECTED = {
     route: dict(zip(PEOPLE, OUTCOMES[right].split(), strict=True))
     for right, routes in TABLE.items()
@@ -274,7 +272,7 @@ EXPECTED = {
 
 
 class Ask(NamedTuple):
-    """What is sent along; `{…}` is the id of a thing of the owner's. `own_space`: the request changes its space."""
+    """What is sent along; `{…}` is the id of a thing of the owner's."""
 
     json: Any = None
     files: Any = None
@@ -282,7 +280,6 @@ class Ask(NamedTuple):
     query: str = ""
     path: str | None = None
     needs: tuple[str, ...] = ()
-    own_space: bool = False
 
 
 SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
@@ -296,20 +293,18 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/panel/settings (page)": Ask(
         data={"settings_version": "0", "shown": "llm.top_k", "llm.top_k": "40"}, query="?layer=conversation"
     ),
-    "POST /conversations/{conversation_id}/panel/members (page)": Ask(data={"user_id": "{user_id}"}, own_space=True),
+    "POST /conversations/{conversation_id}/panel/members (page)": Ask(data={"user_id": "{user_id}"}),
     "POST /conversations/{conversation_id}/panel/members/{member_id} (page)": Ask(
-        data={"settings_version": "0", "talkativeness": "20"}, own_space=True
+        data={"settings_version": "0", "talkativeness": "20"}
     ),
-    "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)": Ask(own_space=True),
     "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)": Ask(
-        data={"settings_version": "0", "direction": "up"}, own_space=True
+        data={"settings_version": "0", "direction": "up"}
     ),
     "POST /conversations/{conversation_id}/panel/lore (page)": Ask(data={"lorebook_id": "{lorebook_id}"}),
     "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)": Ask(data={"enabled": "false"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
     "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
-    "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}, own_space=True),
-    "POST /spaces/{space_id}/delete (page)": Ask(own_space=True),
+    "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}),
     "PATCH /me": Ask(json={"name": "{fresh}"}),
     "POST /me/password": Ask(json={"current_password": PASSWORD, "new_password": "four brown owls"}),
     "POST /sessions": Ask(json={"login": "hugo@example.org", "password": PASSWORD}),
@@ -318,17 +313,14 @@ REQUESTS = {
     "POST /invitations": Ask(json={}),
     "PATCH /users/{user_id}": Ask(json={"role": "moderator"}),
     "POST /spaces": Ask(json={"name": "Room"}),
-    "PATCH /spaces/{space_id}": Ask(json={"settings_version": 0, "name": "Room"}, own_space=True),
-    "DELETE /spaces/{space_id}": Ask(own_space=True),
-    "PATCH /spaces/{space_id}/settings": Ask(json=SETTINGS, own_space=True),
-    "POST /spaces/{space_id}/members": Ask(json={"user_id": "{user_id}"}, own_space=True),
+    "PATCH /spaces/{space_id}": Ask(json={"settings_version": 0, "name": "Room"}),
+    "PATCH /spaces/{space_id}/settings": Ask(json=SETTINGS),
+    "POST /spaces/{space_id}/members": Ask(json={"user_id": "{user_id}"}),
     "PUT /spaces/{space_id}/members/order": Ask(
         json={"settings_version": 0, "member_ids": ["{member_0}", "{member_2}", "{member_1}", "{member_3}"]},
-        own_space=True,
     ),
-    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "talkativeness": 0.2}, own_space=True),
-    "DELETE /members/{member_id}": Ask(own_space=True),
-    "PATCH /members/{member_id}/settings": Ask(json=SETTINGS, own_space=True),
+    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "talkativeness": 0.2}),
+    "PATCH /members/{member_id}/settings": Ask(json=SETTINGS),
     "POST /spaces/{space_id}/conversations": Ask(json={"title": "Talk"}),
     "POST /spaces/{space_id}/conversations/import": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
     "PATCH /conversations/{conversation_id}": Ask(json={"settings_version": 0, "title": "Talks"}),
@@ -483,7 +475,7 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/generate (page)": Ask(data={"speaker_id": "{member_id}"}),
     "POST /conversations/{conversation_id}/auto-mode (page)": Ask(data={"rounds": "0"}),
-    "POST /conversations/{conversation_id}/copilot (page)": Ask(data={"steps": "2"}, own_space=True),
+    "POST /conversations/{conversation_id}/copilot (page)": Ask(data={"steps": "2"}),
     "POST /conversations/{conversation_id}/candidates (page)": Ask(data={"count": "1"}),
     "GET /conversations/{conversation_id}/candidates/{job_id} (page)": Ask(
         path="/conversations/{conversation_id}/candidates/{suggestions_id}"
@@ -496,15 +488,14 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/round/stop": Ask(needs=("round_id",)),
     "PUT /conversations/{conversation_id}/round": Ask(json={"round_id": "{round_id}", "member_ids": ["{member_id}"]}),
     "PUT /conversations/{conversation_id}/auto-mode": Ask(json={"rounds": 0}),
-    "PUT /conversations/{conversation_id}/copilot": Ask(json={"steps": 2}, own_space=True),
+    "PUT /conversations/{conversation_id}/copilot": Ask(json={"steps": 2}),
     "POST /conversations/{conversation_id}/candidates": Ask(json={"count": 1}),
 }
 """What the requests bring, where they bring something."""
 
 
-async def test_the_table_names_every_route_once(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_world(sqlite_url, tmp_path) as world:
-        routes = [route.name for route in routes_of(world.house.app)]
+def test_the_table_names_every_route_once() -> None:
+    routes = [route.name for route in all_routes()]
     named = [route for routes in TABLE.values() for route in routes]
     assert sorted(named) == sorted(routes)
     assert set(REQUESTS) <= set(routes)
@@ -512,53 +503,45 @@ async def test_the_table_names_every_route_once(sqlite_url: str, tmp_path: Path)
 
 async def test_everybody_is_told_what_the_table_says(sqlite_url: str, tmp_path: Path) -> None:
     # Thousands of requests, on one database: who may do what is decided above it, and every query has its own tests.
-    async with open_world(sqlite_url, tmp_path) as world, commits_to(sqlite_url) as count_commits:
+    async with open_world(sqlite_url, tmp_path) as world:
         await world.house.add("Hugo")
-        # What changes accounts comes last, because it ends sessions.
-        routes = sorted(routes_of(world.house.app), key=is_about_accounts)
-        wrong = [line for route in routes for line in await differences(world, route, count_commits)]
+        for person in PEOPLE:
+            await world.client(person)
+        with RewindableDatabase(sqlite_url) as database:
+            wrong = [line for route in all_routes() for line in await differences(world, route, database)]
     assert not wrong, "\n".join(wrong)
 
 
-@asynccontextmanager
-async def commits_to(url: str) -> AsyncIterator[Callable[[], int]]:
-    """A number that is another one whenever somebody has changed something in the file."""
-    with closing(sqlite3.connect(make_url(url).database or "")) as watching:
-        yield lambda: watching.execute("PRAGMA data_version").fetchone()[0]
-
-
-async def differences(world: World, route: Route, count_commits: Callable[[], int]) -> list[str]:
+async def differences(world: World, route: Route, database: RewindableDatabase) -> list[str]:
     """Where the answers differ from the table; what is given must be what the schema says.
 
-    Whoever is refused asks first, about the thing that the first who is not refused then finds as it was; all others
-    who are not get one of their own.
+    Everybody asks about the same things of the owner's, and finds them as they were made.
     """
     ask, expected = REQUESTS.get(route.name, Ask()), EXPECTED[route.name]
-    things = Things(world, own_space=ask.own_space)
     wrong = []
-    refused: list[Person] = [person for person in PEOPLE if expected[person] != "yes"]
-    for person in refused:
-        answer, changed = await send(world, person, route, ask, things, count_commits)
-        told = outcome(answer)
-        if changed:
-            wrong.append(f"{person}: {route.name} gave {told} and changed the database")
-        if told != expected[person]:
-            wrong.append(f"{person}: {route.name} gave {told} and not {expected[person]}: {words(answer)}")
-        elif told == "404":
-            nothing, changed = await send(world, person, route, ask, Nothing(world), count_commits)
-            if changed:
-                wrong.append(f"{person}: {route.name} about nothing changed the database")
-            if (nothing.status_code, nothing.text) != (answer.status_code, answer.text):
-                wrong.append(f"{person}: {route.name} tells what is there from what is not: {words(nothing)}")
-    for person in PEOPLE:
-        if person not in refused:
-            answer, _ = await send(world, person, route, ask, things, count_commits)
-            if outcome(answer) != "yes":
-                wrong.append(f"{person}: {route.name} gave {answer.status_code}: {words(answer)}")
-            elif route.path.startswith(API_PREFIX):
-                await answer.request.aread()
-                SCHEMA[route.path][route.method].validate_response(answer)
-            things = Things(world, own_space=ask.own_space)
+    with database.rewound():
+        something, nothing = await prepared(route, ask, Things(world)), await prepared(route, ask, Nothing(world))
+        for person in PEOPLE:
+            before = database.version()
+            if expected[person] == "yes":
+                with database.rewound():
+                    answer = await send(world, person, something)
+                if outcome(answer) != "yes":
+                    wrong.append(f"{person}: {route.name} gave {answer.status_code}: {words(answer)}")
+                elif route.path.startswith(API_PREFIX):
+                    await answer.request.aread()
+                    schema()[route.path][route.method].validate_response(answer)
+                continue
+            answer = await send(world, person, something)
+            told = outcome(answer)
+            if told != expected[person]:
+                wrong.append(f"{person}: {route.name} gave {told} and not {expected[person]}: {words(answer)}")
+            elif told == "404":
+                about_nothing = await send(world, person, nothing)
+                if (about_nothing.status_code, about_nothing.text) != (answer.status_code, answer.text):
+                    wrong.append(f"{person}: {route.name} tells what is there from what is not: {words(about_nothing)}")
+            if database.version() != before:
+                wrong.append(f"{person}: {route.name} gave {told} and changed the database")
     return wrong
 
 
@@ -570,34 +553,40 @@ class Nothing(Things):
         return words.get(name, str(uuid4()))
 
 
-async def send(
-    world: World, person: Person, route: Route, ask: Ask, things: Things, count_commits: Callable[[], int]
-) -> tuple[httpx2.Response, bool]:
-    """What a person is answered, and whether anything was changed by it, each time it is asked: that a session or key
-    was used is written down now and then, by whatever request comes first."""
+class Prepared(NamedTuple):
+    """A request, with the ids of things in it."""
+
+    route: Route
+    path: str
+    body: dict[str, Any]
+
+
+async def prepared(route: Route, ask: Ask, things: Things) -> Prepared:
     for name in ask.needs:
         await things.get(name)
     prefix = API_PREFIX if route.path.startswith(API_PREFIX) else ""
     path = await things.filled((ask.path or route.path.removeprefix(prefix)) + ask.query)
     sent = {"json": await things.filled(ask.json), "data": await things.filled(ask.data), "files": ask.files}
-    body = {kind: value for kind, value in sent.items() if value is not None}
+    return Prepared(route, prefix + path, {kind: value for kind, value in sent.items() if value is not None})
+
+
+async def send(world: World, person: Person, request: Prepared) -> httpx2.Response:
+    """What a person is answered."""
+    route, path, body = request
+    client = await world.client(person)
+    cookies = dict(client.cookies)
     if route.path.endswith(("/events", "/v1/chat/completions")):
         world.house.runtime.stopping.set()
     try:
-        client = await (world.new_client(person) if is_about_accounts(route) else world.client(person))
-        before = count_commits()
-        answer = await client.request(route.method, prefix + path, **body)
-        if count_commits() == before or outcome(answer) == "yes":
-            return answer, False
-        before = count_commits()
-        await client.request(route.method, prefix + path, **body)
-        return answer, count_commits() != before
+        return await client.request(route.method, path, **body)
     finally:
         world.house.runtime.stopping.clear()
+        client.cookies = cookies
 
 
-def is_about_accounts(route: Route) -> bool:
-    return route.operation.get("tags") == ["accounts"]
+@cache
+def schema() -> BaseSchema:
+    return schemathesis.openapi.from_dict(api_alone().openapi())
 
 
 def words(answer: httpx2.Response) -> str:

@@ -7,8 +7,10 @@ forbids must be refused, in the form that the schema gives for refusals.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,7 +18,7 @@ import pytest
 import requests
 import schemathesis
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -28,7 +30,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.playground.accounts.house import ORIGIN
 from tests.playground.api.routes import Route, api_alone, api_routes
-from tests.playground.api.world import Things, World, open_world
+from tests.playground.api.world import Person, Things, World, open_world
 from tests.playground.support.postgres import PostgresServer
 
 FITTING, UNFIT = 6, 3
@@ -44,64 +46,87 @@ SCHEMA = schemathesis.openapi.from_dict(api_alone().openapi())
 ROUTES = api_routes(api_alone())
 
 
-class Asker:
-    """A world in a thread of its own, for tests that do not wait."""
+class Worlds:
+    """The same world on each kind of database, in a thread of their own, for tests that do not wait."""
 
-    def __init__(self, portal: BlockingPortal, world: World) -> None:
+    def __init__(self, portal: BlockingPortal, worlds: dict[str, World]) -> None:
         self.portal = portal
-        self.world = world
-        self.others = self._made(Things(world), OTHERS)
+        self.worlds = worlds
+        self.others = {kind: self._made(Things(world), OTHERS) for kind, world in worlds.items()}
 
-    def things(self, route: Route) -> dict[str, str]:
-        """Things for one route: those in its path, which it may change or delete, and others that it may name."""
-        things = Things(self.world, own_space=route.name in ("PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}"))
-        return {**self.others, **self._made(things, in_path_of(route))}
+    def things(self, route: Route) -> dict[str, dict[str, str]]:
+        """Things for one route, by the kind of database: those in its path, which it may change or delete, and others
+        that it may name."""
+        own_space = route.name in ("PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}")
+        return {
+            kind: {**self.others[kind], **self._made(Things(world, own_space=own_space), in_path_of(route))}
+            for kind, world in self.worlds.items()
+        }
 
     def _made(self, things: Things, names: Sequence[str]) -> dict[str, str]:
-        return {name: self.portal.call(things.get, name) for name in names}
+        async def make() -> dict[str, str]:
+            return {name: await things.get(name) for name in names}
 
-    def client(self, route: Route) -> httpx2.AsyncClient:
+        return self.portal.call(make)
+
+    def clients(self, route: Route) -> dict[str, httpx2.AsyncClient]:
         is_for_administrators = route.path.removeprefix("/api/v1").startswith(SITE)
-        return self.portal.call(self.world.new_client, "administrator" if is_for_administrators else "owner")
+        person: Person = "administrator" if is_for_administrators else "owner"
+        return {kind: self.portal.call(world.new_client, person) for kind, world in self.worlds.items()}
 
-    def send(self, client: httpx2.AsyncClient, case: Case[Any]) -> httpx2.Response:
+    def send(self, client: httpx2.AsyncClient, case: Case[Any], ids: Mapping[str, str]) -> httpx2.Response:
+        """What is answered to a case in which some ids are replaced by others."""
         sent: Any = requests.Request(**case.as_transport_kwargs(base_url=ORIGIN)).prepare()
         headers = {name: value for name, value in sent.headers.items() if name.lower() == "content-type"}
+        url, body = sent.url, sent.body.encode() if isinstance(sent.body, str) else sent.body
+        for id, other in ids.items():
+            url, body = url.replace(id, other), body and body.replace(id.encode(), other.encode())
 
         async def ask() -> httpx2.Response:
-            return await client.request(sent.method, sent.url, content=sent.body, headers=headers)
+            return await client.request(sent.method, url, content=body, headers=headers)
 
         return self.portal.call(ask)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def asker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
-    folder = tmp_path_factory.mktemp("world")
-    url = f"sqlite+aiosqlite:///{folder}/t.db"
-    if request.param == "postgresql":
-        postgres: PostgresServer = request.getfixturevalue("postgres_server")
-        url = postgres.url(postgres.create_database())
+@pytest.fixture(scope="module")
+def worlds(
+    sqlite_with_story: Path,
+    postgres_server: PostgresServer,
+    postgres_with_story: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Worlds]:
+    folder = tmp_path_factory.mktemp("worlds")
+    shutil.copy(sqlite_with_story, folder / "t.db")
+    copied = postgres_server.create_database(template=postgres_with_story)
+    urls = {"sqlite": f"sqlite+aiosqlite:///{folder}/t.db", "postgresql": postgres_server.url(copied)}
     with ExitStack() as opened:
         portal = opened.enter_context(start_blocking_portal())
-        world = opened.enter_context(portal.wrap_async_context_manager(open_world(url, folder)))
-        yield Asker(portal, world)
+        worlds = {
+            kind: opened.enter_context(portal.wrap_async_context_manager(open_world(url, folder / kind)))
+            for kind, url in urls.items()
+        }
+        yield Worlds(portal, worlds)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-def test_no_request_breaks_a_route(asker: Asker, route: Route) -> None:
+def test_no_request_breaks_a_route(worlds: Worlds, route: Route) -> None:
     operation = SCHEMA[route.path][route.method]
-    things, client = asker.things(route), asker.client(route)
-    in_path = {name: things[name] for name in in_path_of(route)}
+    things, clients = worlds.things(route), worlds.clients(route)
+    named = things["sqlite"]
+    in_path = {name: named[name] for name in in_path_of(route)}
 
     def check(case: Case[Any]) -> None:
-        case.validate_response(asker.send(client, case), checks=CHECKS)
+        for kind, client in clients.items():
+            ids = {named[name]: thing for name, thing in things[kind].items() if named[name] != thing}
+            note(f"on {kind}")
+            case.validate_response(worlds.send(client, case, ids), checks=CHECKS)
 
     @quickly(FITTING)
     @given(case=operation.as_strategy(path_parameters=in_path), draw=st.data())
     def allowed(case: Case[Any], draw: st.DataObject) -> None:
         for part in (case.body, case.query):
             if isinstance(part, dict):
-                name_things(part, things, draw)
+                name_things(part, named, draw)
         check(case)
 
     @quickly(UNFIT)

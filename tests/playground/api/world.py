@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 from uuid import UUID, uuid4
@@ -14,16 +16,13 @@ import httpx2
 from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Run
-from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.prompting.records import keep_prompt, record_of
-from tests.playground.accounts.house import House
+from tests.playground.accounts.house import House, open_house
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.characters.builders import json_card, picture
-from tests.playground.playing import Play, playing
 
 __all__ = ["PEOPLE", "PIPELINES", "Person", "Things", "World", "a_file", "open_world"]
 
@@ -325,18 +324,15 @@ class Things:
 
 
 @asynccontextmanager
-async def house_of(play: Play) -> AsyncIterator[House]:
-    house = House(play, create_app(play.runtime, play.user_id))
-    try:
-        yield house
-    finally:
-        await house.close()
-
-
-@asynccontextmanager
 async def open_world(url: str, folder: Path) -> AsyncIterator[World]:
-    """The people with their sessions and a key, and the owner's discussion. Nobody here is at their own machine."""
-    async with playing(url, folder, ScriptedModel()) as play, house_of(play) as house:
+    """The people with their sessions and a key, and the owner's discussion. Nobody here is at their own machine.
+
+    Time passes by a microsecond at a look, so that no request finds that it is time to note when a session or key was
+    last used.
+    """
+    async with open_house(url, folder) as house:
+        now, looks = house.runtime.clock(), count()
+        house.runtime.clock = lambda: now + timedelta(microseconds=next(looks))
         viewers: dict[Person, Viewer] = {"administrator": await house.owner_with_password()}
         with_account: tuple[Person, ...] = ("owner", "moderator", "member", "other")
         for person in with_account:

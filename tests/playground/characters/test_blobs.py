@@ -12,8 +12,6 @@ from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Character, Persona, Space, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.characters import router as characters
-from tavernkit.playground.edge.api.files import router as blobs
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, me, picture, png_card, somebody_else
@@ -33,7 +31,7 @@ async def sees(play: Play, viewer: Viewer, sha256: str | None) -> bool:
 async def test_a_picture_is_served_for_ever_and_by_what_it_is(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, blobs) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, png_card())).character
         answer = await client.get(f"/blobs/{character.avatar_sha256}")
@@ -54,7 +52,7 @@ async def test_what_a_browser_might_run_is_only_ever_saved(sqlite_url: str, tmp_
     file = card_files.charx(card_files.v3(), **{"a.png": HOSTILE, "b.svg": b"<svg onload='alert(1)'/>"})
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, blobs) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, file)).character
         assets = (await client.get(f"/characters/{character.id}")).json()["assets"]
@@ -124,7 +122,7 @@ async def test_more_than_the_limit_is_not_even_read(sqlite_url: str, tmp_path: P
 
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         refused = await client.post(
             "/characters", content=endless(), headers={"Content-Type": "multipart/form-data; boundary=x"}

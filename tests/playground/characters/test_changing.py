@@ -19,7 +19,6 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.characters import router
 from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.characters.service import (
     delete_character,
@@ -81,7 +80,7 @@ async def test_an_edit_changes_what_it_names_and_keeps_the_card_before(database_
 async def test_a_change_of_something_older_is_refused_with_how_it_is(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
         path = f"/characters/{character.id}"
@@ -111,26 +110,27 @@ async def test_two_who_edit_at_once_do_not_overwrite_each_other(database_url: st
         assert (await row(play, character.id)).version == 2
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"description": "without a version"},
-        {"version": 1, "name": "  "},
-        {"version": 1, "unknown": 1},
-        {"version": 1, "tags": "one"},
-        {"version": 1, "tags": [1]},
-        {"version": 0},
-        {"version": 10**20},
-        {"version": 1, "character_book": {"entries": [{}] * 10_001}},
-    ],
-)
-async def test_what_cannot_be_a_card_is_refused(sqlite_url: str, tmp_path: Path, body: dict[str, Any]) -> None:
+NO_CARDS: list[dict[str, Any]] = [
+    {"description": "without a version"},
+    {"version": 1, "name": "  "},
+    {"version": 1, "unknown": 1},
+    {"version": 1, "tags": "one"},
+    {"version": 1, "tags": [1]},
+    {"version": 0},
+    {"version": 10**20},
+    {"version": 1, "character_book": {"entries": [{}] * 10_001}},
+]
+
+
+async def test_what_cannot_be_a_card_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
-        assert (await client.patch(f"/characters/{character.id}", json=body)).status_code == 422
+        for body in NO_CARDS:
+            refused = await client.patch(f"/characters/{character.id}", json=body)
+            assert refused.status_code == 422, str(body)[:200]
         assert (await row(play, character.id)).version == 1
 
 
@@ -246,7 +246,7 @@ async def test_somebody_elses_character_is_not_there(database_url: str, tmp_path
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, png_card())).character
         other = await somebody_else(play)
-        async with asking(play.runtime, other.user_id, router) as client:
+        async with asking(play.runtime, other.user_id) as client:
             path = f"/characters/{character.id}"
             answers = [
                 await client.get(path),
@@ -270,7 +270,7 @@ async def test_somebody_elses_character_is_not_there(database_url: str, tmp_path
 async def test_versions_over_http(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         sent = await client.post("/characters", files=form(json_card(scenario="0 \ud800"), field="file"))
         assert (sent.status_code, sent.json()["outcome"]) == (200, "imported")

@@ -9,7 +9,6 @@ import pytest
 from tavernkit import characters
 from tavernkit.playground.base.database.models import Blob
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.characters import router
 from tavernkit.playground.story.characters.files import ExportedFile, ExportFormat, export_character
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
@@ -102,7 +101,7 @@ async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_
 async def test_exports_are_saved_under_the_name(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card(name='Ы / "x"\r\nSet-Cookie: a'))).character
         answer = await client.get(f"/characters/{character.id}/export", params={"format": "json_v2"})

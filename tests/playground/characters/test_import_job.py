@@ -16,8 +16,6 @@ from tavernkit.playground.base.database.models import Character, JobFile
 from tavernkit.playground.base.jobs.service import claim_job, reap_jobs
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.characters import router as characters
-from tavernkit.playground.edge.api.jobs import router as jobs
 from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.characters import importing
 from tavernkit.playground.story.characters.files import PreparedFile, prepare
@@ -27,6 +25,7 @@ from tests.playground.characters.builders import form, json_card, me, png_card, 
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
 from tests.playground.support.refusals import refusal_of
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -43,12 +42,14 @@ async def working(play: Play) -> AsyncIterator[None]:
 
 
 async def finished(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
-    async with asyncio.timeout(60):
-        while True:
-            job: dict[str, Any] = (await client.get(f"/jobs/{job_id}")).json()
-            if job["status"] not in ("queued", "running"):
-                return job
-            await asyncio.sleep(0.05)
+    job: dict[str, Any] = {}
+
+    async def is_over() -> bool:
+        job.update((await client.get(f"/jobs/{job_id}")).json())
+        return job["status"] not in ("queued", "running")
+
+    await eventually(is_over)
+    return job
 
 
 async def outcomes(client: httpx2.AsyncClient, job_id: str) -> list[dict[str, Any]]:
@@ -74,7 +75,7 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
     ]
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
         working(play),
     ):
         started = await client.post("/characters/import?same_name=version", files=form(*files))
@@ -95,23 +96,21 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
         assert kept == 0
 
 
-@pytest.mark.parametrize(
-    ("choice", "counted"),
-    [(None, {"imported": 3}), ("version", {"imported": 1, "updated": 2}), ("skip", {"skipped": 2})],
-)
-async def test_a_batch_says_what_becomes_of_cards_of_one_name_and_creator(
-    sqlite_url: str, tmp_path: Path, choice: str | None, counted: dict[str, int]
-) -> None:
-    files = [json_card(name="Anna", description=f"Anna {number}.") for number in range(3)]
+async def test_a_batch_says_what_becomes_of_cards_of_one_name_and_creator(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
         working(play),
     ):
-        query = {} if choice is None else {"same_name": choice}
-        started = await client.post("/characters/import", files=form(*files), params=query)
-        job = await finished(client, started.json()["id"])
-        assert job["result"] == job["result"] | counted
+        for name, query, counted in (
+            ("Anna", {}, {"imported": 3}),
+            ("Berta", {"same_name": "version"}, {"imported": 1, "updated": 2}),
+            ("Carla", {"same_name": "skip"}, {"imported": 1, "skipped": 2}),
+        ):
+            files = [json_card(name=name, description=f"{name} {number}.") for number in range(3)]
+            started = await client.post("/characters/import", files=form(*files), params=query)
+            job = await finished(client, started.json()["id"])
+            assert job["result"] == job["result"] | counted, query
         refused = await client.post("/characters/import", files=form(*files), params={"same_name": "merge"})
         assert refused.status_code == 422
 
@@ -124,7 +123,7 @@ async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_
     ]
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
         working(play),
     ):
         started = await client.post("/characters/import", files=form(*files))
@@ -150,7 +149,7 @@ async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_
 async def test_a_hundred_files_arrive(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
         working(play),
     ):
         files = [json_card(name=f"Number {number}") for number in range(100)]
@@ -184,7 +183,7 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
 ) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         files = [json_card(name=f"Number {number}") for number in range(25)]
         started = (await client.post("/characters/import", files=form(*files))).json()
@@ -211,7 +210,7 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
 async def test_stopping_keeps_what_is_there_and_drops_what_is_not(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         started = (await client.post("/characters/import", files=form(json_card(), json_card(name="B")))).json()
         canceled = (await client.post(f"/jobs/{started['id']}/cancel")).json()
@@ -221,25 +220,23 @@ async def test_stopping_keeps_what_is_there_and_drops_what_is_not(database_url: 
             assert await session.scalar(select(func.count()).where(JobFile.data.is_not(None))) == 0
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        {"files": form(b"x", field="other")},
-        {"content": b"hello", "headers": {"Content-Type": "multipart/form-data"}},
-        {"content": b"hello", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
-        {"content": b"--x\r\n\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
-        {"json": {}},
-        {},
-    ],
-)
-@pytest.mark.parametrize("path", ["/characters/import", "/characters"])
-async def test_what_is_no_form_with_files_is_refused(
-    sqlite_url: str, tmp_path: Path, path: str, request_: dict[str, Any]
-) -> None:
+NO_FORMS: list[dict[str, Any]] = [
+    {"files": form(b"x", field="other")},
+    {"content": b"hello", "headers": {"Content-Type": "multipart/form-data"}},
+    {"content": b"hello", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+    {"content": b"--x\r\n\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+    {"json": {}},
+    {},
+]
+
+
+async def test_what_is_no_form_with_files_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, characters, jobs) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
-        refused = await client.post(path, **request_)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+        for path in ("/characters/import", "/characters"):
+            for request in NO_FORMS:
+                refused = await client.post(path, **request)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid"), (path, request)
         assert (await client.get("/jobs")).json()["items"] == []

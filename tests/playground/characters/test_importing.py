@@ -33,25 +33,25 @@ async def count(play: Play) -> int:
         return await session.scalar(select(func.count()).select_from(Character)) or 0
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        pytest.param(json_card(), id="json v3"),
-        pytest.param(json.dumps(card_files.v2()).encode(), id="json v2"),
-        pytest.param(json.dumps(card_files.v1()).encode(), id="json v1"),
-        pytest.param(YAML, id="yaml"),
-        pytest.param(png_card(), id="png"),
-        pytest.param(picture(format="WEBP", exif=card_files.exif(json.dumps(card_files.v1()).encode())), id="webp"),
-        pytest.param(card_files.charx(card_files.v3(), **{"assets/icon/main.png": picture()}), id="charx"),
-        pytest.param(card_files.byaf(), id="byaf"),
-    ],
-)
-async def test_every_format_is_read(sqlite_url: str, tmp_path: Path, file: bytes) -> None:
+FORMATS = {
+    "json v3": json_card(),
+    "json v2": json.dumps(card_files.v2()).encode(),
+    "json v1": json.dumps(card_files.v1()).encode(),
+    "yaml": YAML,
+    "png": png_card(),
+    "webp": picture(format="WEBP", exif=card_files.exif(json.dumps(card_files.v1()).encode())),
+    "charx": card_files.charx(card_files.v3(), **{"assets/icon/main.png": picture()}),
+    "byaf": card_files.byaf(),
+}
+
+
+async def test_every_format_is_read(sqlite_url: str, tmp_path: Path) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
-        imported = await brought(play, file)
-        assert imported.outcome == "imported"
-        assert imported.character.name.startswith("Ysolde")
-        assert stored_card(imported.character).character == characters.load(file).card.character
+        for format, file in FORMATS.items():
+            imported = await brought(play, file, as_new=True)
+            assert imported.outcome == "imported", format
+            assert imported.character.name.startswith("Ysolde"), format
+            assert stored_card(imported.character).character == characters.load(file).card.character, format
 
 
 async def test_what_risuai_keeps_in_a_module_comes_with_the_card(sqlite_url: str, tmp_path: Path) -> None:
@@ -200,29 +200,27 @@ async def test_assets_are_kept_under_the_names_of_the_card(database_url: str, tm
         ]
 
 
-@pytest.mark.parametrize(
-    ("file", "words"),
-    [
-        pytest.param(b"", "", id="empty"),
-        pytest.param(b"hello", "", id="text"),
-        pytest.param(b"{" * 100_000, "", id="nested"),
-        pytest.param(b'{"entries": {}}', "lorebook", id="lorebook"),
-        pytest.param(picture(), "no character card", id="plain picture"),
-        pytest.param(b"PK\x03\x04" + b"\0" * 100, "", id="broken archive"),
-        pytest.param(card_files.archive({"card.json": b" " * 10_000_000}), "", id="archive bomb"),
-        pytest.param(card_files.archive({"../card.json": b"{}"}), "", id="archive without a card"),
-        pytest.param(b"\xff\xd8\xff" + b"\0" * 50, "", id="broken JPEG"),
-    ],
-)
-async def test_what_is_no_card_is_refused_in_a_sentence(
-    sqlite_url: str, tmp_path: Path, file: bytes, words: str
-) -> None:
+NO_CARDS = {
+    "empty": (b"", ""),
+    "text": (b"hello", ""),
+    "nested": (b"{" * 100_000, ""),
+    "lorebook": (b'{"entries": {}}', "lorebook"),
+    "plain picture": (picture(), "no character card"),
+    "broken archive": (b"PK\x03\x04" + b"\0" * 100, ""),
+    "archive bomb": (card_files.archive({"card.json": b" " * 10_000_000}), ""),
+    "archive without a card": (card_files.archive({"../card.json": b"{}"}), ""),
+    "broken JPEG": (b"\xff\xd8\xff" + b"\0" * 50, ""),
+}
+
+
+async def test_what_is_no_card_is_refused_in_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
         before = await count(play)
-        refused = await refusal_of(import_file(play.runtime, me(play), file))
-        assert refused.code == "invalid"
-        assert words in refused.sentence
-        assert refused.sentence.endswith((".", ")"))
+        for kind, (file, words) in NO_CARDS.items():
+            refused = await refusal_of(import_file(play.runtime, me(play), file))
+            assert refused.code == "invalid", kind
+            assert words in refused.sentence, kind
+            assert refused.sentence.endswith((".", ")")), kind
         assert await count(play) == before
 
 

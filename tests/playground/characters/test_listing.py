@@ -16,7 +16,6 @@ from tavernkit.characters import CharacterCard
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.paging import cursor
-from tavernkit.playground.edge.api.characters import router
 from tavernkit.playground.story.characters.cards import fill, fold, search_text
 from tests.playground.characters.builders import brought, json_card
 from tests.playground.playing import Play, playing
@@ -71,7 +70,7 @@ async def test_the_pages_of_a_list_hold_everybody_once_and_in_order(database_url
     everybody = [f"{'abc'[number % 3]}{number:03}" for number in range(40)]
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         await add(play, *everybody)
         found = [name for name in await names(client, sort="name") if name in everybody]
@@ -86,7 +85,7 @@ async def test_the_pages_of_a_list_hold_everybody_once_and_in_order(database_url
 async def test_names_are_sorted_without_upper_case(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         await add(play, "zoe", "Anna", "bert", "ÉMILE", "ёлка", "Яна")
         found = await names(client)
@@ -98,7 +97,7 @@ async def test_a_name_is_found_in_any_script_and_case(database_url: str, tmp_pat
     everybody = ["ANNA Karenina", "Анна Аркадьевна", "安娜", "TARO", "Frau Straße", "100% Bot"]
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         await add(play, *everybody)
         found = {search: await names(client, search=search) for search in SEARCHES}
@@ -109,7 +108,7 @@ async def test_a_name_is_found_in_any_script_and_case(database_url: str, tmp_pat
 async def test_a_tag_is_found_whole(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         await add(play, "One", tags=("Slice of Life", "Зима"))
         await add(play, "Two", tags=("Life",))
@@ -122,7 +121,7 @@ async def test_a_tag_is_found_whole(database_url: str, tmp_path: Path) -> None:
 async def test_a_page_takes_the_same_statements_however_long_the_list(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         counts = []
         for batch in range(2):
@@ -137,7 +136,7 @@ async def test_a_page_takes_the_same_statements_however_long_the_list(database_u
 async def test_opening_one_takes_two_statements(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
         with counted_statements(play.runtime.database) as sent:
@@ -149,7 +148,7 @@ async def test_a_place_that_is_none_is_refused(database_url: str, tmp_path: Path
     nowhere = [cursor(), cursor("a", "b"), cursor(1, 2), cursor("\ud800", str(uuid4())), cursor("\x00", str(uuid4()))]
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         for after in ("x", *nowhere):
             for sort in ("name", "recent"):

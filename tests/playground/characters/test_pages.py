@@ -23,6 +23,7 @@ from tests.playground.characters.builders import brought, form, json_card, me, p
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import ORIGIN
 from tests.playground.support.counting import counted_statements
+from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -134,8 +135,8 @@ async def test_the_next_page_works_without_scripts_and_a_foreign_cursor_is_a_sen
         assert "none of this list" in await seen(client, "/characters?after=nonsense", status=422)
 
 
-async def test_files_are_imported_and_the_page_can_be_left(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_files_are_imported_and_the_page_can_be_left(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         files = form(png_card(name="Anna"), b"%PDF-1.7", json_card(name="Berta"), card_files.charx(card_files.v3()))
         answer = await client.post("/characters/imports", files=files)
         assert answer.status_code == 303
@@ -147,13 +148,16 @@ async def test_files_are_imported_and_the_page_can_be_left(database_url: str, tm
         worker = job_worker(play.runtime, "w")
         task = asyncio.create_task(worker.run())
         streams, after = "", "0"
-        async with asyncio.timeout(60):
-            while "data-over" not in streams:
-                told = await client.get(f"{address}/progress", params={"after": after})
-                assert told.headers["content-type"].startswith("text/vnd.turbo-stream.html")
-                streams += told.text
-                after = re.findall(r'data-next="(\d+)"', told.text)[0]
-                await asyncio.sleep(0.05)
+
+        async def is_over() -> bool:
+            nonlocal streams, after
+            told = await client.get(f"{address}/progress", params={"after": after})
+            assert told.headers["content-type"].startswith("text/vnd.turbo-stream.html")
+            streams += told.text
+            after = re.findall(r'data-next="(\d+)"', told.text)[0]
+            return "data-over" in streams
+
+        await eventually(is_over)
         worker.stop()
         await task
         assert [streams.count(f'target="file_{n}"') >= 1 for n in range(4)] == [True] * 4
@@ -193,8 +197,8 @@ async def test_a_form_without_files_says_so_on_the_gallery(sqlite_url: str, tmp_
         assert 'class="tiles"' in answer.text
 
 
-async def test_a_card_is_shown_with_everything_it_says(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_a_card_is_shown_with_everything_it_says(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         card = png_card(
             name="Ysolde", nickname="Sol", description="*Mends* clocks.", first_mes='"Tick," she says.',
             alternate_greetings=["", "Tock."], group_only_greetings=["All at once."], system_prompt="Be exact.",
@@ -232,8 +236,8 @@ async def test_nothing_in_a_card_runs(sqlite_url: str, tmp_path: Path) -> None:
         assert not [page for page in pages if "<script>alert" in page]
 
 
-async def test_a_story_begins_with_the_greeting_that_was_chosen(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_a_story_begins_with_the_greeting_that_was_chosen(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         id = await made(play, first_mes="Tick.", alternate_greetings=["  ", "Tock.", "Clang."])
 
         async def first_words(**data: str) -> str:
@@ -268,8 +272,8 @@ async def test_saving_what_nobody_touched_changes_nothing(sqlite_url: str, tmp_p
         assert (after.version, after.data) == (1, before)
 
 
-async def test_fields_are_changed_and_the_others_stay(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_fields_are_changed_and_the_others_stay(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="One\r\nTwo")
         sent = boxes(await seen(client, f"/characters/{id}/edit"))
         sent |= {
@@ -302,8 +306,8 @@ async def test_what_cannot_be_saved_is_kept_in_the_form(sqlite_url: str, tmp_pat
         assert (await client.post(f"/characters/{id}/edit", data={"name": "Bo"})).status_code == 422
 
 
-async def test_two_who_edit_lose_no_words(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_two_who_edit_lose_no_words(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="Small.", scenario="A shop.", personality="exact")
         sent = boxes(await seen(client, f"/characters/{id}/edit"))
         elsewhere = {"description": "Tall.", "scenario": "A ship."}
@@ -321,8 +325,8 @@ async def test_two_who_edit_lose_no_words(database_url: str, tmp_path: Path) -> 
         assert (card["description"], card["scenario"], card["personality"]) == ("Round.", "A ship.", "kind")
 
 
-async def test_an_earlier_version_comes_back(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) -> None:
+    async with visiting(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="Small.")
         await edit_character(play.runtime, me(play), id, version=1, fields={"description": "Tall."})
         assert "Version 1 until it was edited" in words(await seen(client, f"/characters/{id}"))

@@ -6,7 +6,6 @@ from uuid import uuid4
 import pytest
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.chatfiles import router
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.playing import playing
 from tests.playground.support.api import asking
@@ -18,7 +17,7 @@ async def test_a_file_goes_in_and_out(database_url: str, tmp_path: Path) -> None
     file = lines({"name": "Sam", "is_user": True, "mes": "Hi."}, {"name": "Mira", "is_user": False, "mes": "Ho 🦊"})
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         upload = {"file": ("Evening walk.jsonl", file.encode())}
         answer = await api.post(f"/spaces/{await space_of(play)}/conversations/import", files=upload)

@@ -36,8 +36,8 @@ async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str
         assert html.count("You are here") == 1
 
 
-async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         path = f"/conversations/{at.conversation_id}/rename"
         await at.press(path, settings_version=0, title=HOSTILE)
         html = await at.see(f"/conversations/{at.conversation_id}/tree")
@@ -49,8 +49,8 @@ async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(dat
         assert "changed in the meantime" in late.text
 
 
-async def test_deleting_goes_back_to_what_is_left(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         assert "Delete" not in words(await at.see(f"/conversations/{at.conversation_id}/tree"))
         branch = await _branch(at, at.conversation_id, "Left")
         path = f"/conversations/{branch}/delete"
@@ -61,8 +61,8 @@ async def test_deleting_goes_back_to_what_is_left(database_url: str, tmp_path: P
         assert "A space keeps at least one conversation." in only.text
 
 
-async def test_the_bar_names_space_conversation_and_branch(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_the_bar_names_space_conversation_and_branch(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         branch = await _branch(at, at.conversation_id, "Left")
         html = await at.see(f"/conversations/{branch}")
         bar = html.partition("<header")[2].partition("</header>")[0]

@@ -16,6 +16,7 @@ from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.house import House
 from tests.playground.characters.builders import brought, json_card
 from tests.playground.spaces.cast import opened
+from tests.playground.support.databases import on_sqlite
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +40,7 @@ async def test_members_find_the_stories_of_others_that_they_are_in(house: House)
     assert len((await home_view(house.runtime, house.play.viewer)).stories) == 2
 
 
+@on_sqlite
 async def test_a_story_with_several_characters_a_persona_and_a_name(house: House) -> None:
     await opened(house.play, "Ada", "Bo")
     async with house.runtime.database.write() as session:
@@ -60,6 +62,7 @@ async def test_a_story_with_several_characters_a_persona_and_a_name(house: House
     assert "Kit" in chat.text
 
 
+@on_sqlite
 async def test_a_story_without_anybody_is_refused_and_what_was_typed_stays(house: House) -> None:
     page = await house.browser().post("/spaces/new", data={"name": "Night <b>", "persona_id": ""})
     assert page.status_code == 422
@@ -99,6 +102,7 @@ async def test_an_archived_conversation_is_listed_and_only_its_owner_restores_it
     assert "Club" in [story.space_name for story in (await home_view(house.runtime, hugo)).stories]
 
 
+@on_sqlite
 async def test_one_character_is_one_click(house: House) -> None:
     [ottoline] = await character_ids(house)
     begun = await house.browser().post("/spaces", data={"character_id": ottoline})

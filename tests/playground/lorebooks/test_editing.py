@@ -9,7 +9,6 @@ import pytest
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.lorebooks import router
 from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, update_lorebook
 from tests.playground.lorebooks.test_files import CHARACTER_BOOK, WORLD, exported, imported
@@ -34,7 +33,7 @@ async def entries(api: httpx2.AsyncClient, book: UUID | str) -> list[dict[str, A
 async def test_an_entry_lives(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await ok(await api.post("/lorebooks", json={"name": " Wood ", "description": "Trees."}), 201)
         address = f"/lorebooks/{book['id']}"
@@ -63,7 +62,7 @@ async def test_an_entry_lives(database_url: str, tmp_path: Path) -> None:
 async def test_who_read_an_older_revision_is_shown_the_current_one(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WORLD)
         first, _ = await entries(api, book.id)
@@ -84,7 +83,7 @@ async def test_who_read_an_older_revision_is_shown_the_current_one(database_url:
 async def test_entries_change_places_and_are_switched_together(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await ok(await api.post("/lorebooks", json={"name": "B"}), 201)
         address = f"/lorebooks/{book['id']}/entries"
@@ -106,7 +105,7 @@ async def test_entries_change_places_and_are_switched_together(database_url: str
 async def test_a_field_that_makes_no_sense_is_refused(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {**WORLD, "entries": {"0": {**WORLD["entries"]["0"], "order": {}}}})
         (entry,) = await entries(api, book.id)
@@ -121,7 +120,7 @@ async def test_a_field_that_makes_no_sense_is_refused(database_url: str, tmp_pat
 async def test_a_changed_entry_of_a_card_keeps_the_rest_of_it(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {"spec": "lorebook_v3", "data": CHARACTER_BOOK})
         beer, _ = await entries(api, book.id)
@@ -136,7 +135,7 @@ async def test_a_changed_entry_of_a_card_keeps_the_rest_of_it(database_url: str,
 async def test_original_data_goes_once_the_entries_are_others(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {**WORLD, "originalData": {"entries": []}})
         assert "originalData" in await exported(play, book)
@@ -147,7 +146,7 @@ async def test_original_data_goes_once_the_entries_are_others(database_url: str,
 async def test_big_books_are_read_in_pages(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         world = {"entries": {str(n): {"uid": n, "key": [f"k{n}"], "comment": f"Entry {n}"} for n in range(5000)}}
         book = await imported(play, world)
@@ -167,7 +166,7 @@ async def test_big_books_are_read_in_pages(database_url: str, tmp_path: Path) ->
 async def test_books_are_listed_copied_and_nobody_elses(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WORLD)
         copy = await ok(await api.post(f"/lorebooks/{book.id}/duplicate"), 201)

@@ -12,8 +12,6 @@ from tavernkit.lore import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.lorebooks import links_router
-from tavernkit.playground.edge.api.lorebooks import router as books_router
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
 from tavernkit.playground.story.lorebooks.queries import BookCache, BooksInPlay, books_for
@@ -180,7 +178,7 @@ async def test_two_books_of_one_name_are_two(database_url: str, tmp_path: Path) 
 async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, books_router, links_router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         places = await Places.of(play)
         space = {"space_id": str(places.conversation.space_id)}

@@ -16,8 +16,8 @@ from tests.playground.support.counting import counted_statements
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
         frame = await at.see(f"{at.panel}/members", headers=FRAME)
         assert frame.count('<turbo-frame id="side_panel_frame">') == 1
         assert "<html" not in frame
@@ -29,8 +29,8 @@ async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(database_url:
             assert "<html" not in await at.see(f"{at.panel}/{tab}", headers=FRAME)
 
 
-async def test_members_are_muted_removed_and_brought_back(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+async def test_members_are_muted_removed_and_brought_back(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [me, ada, _] = await members(at.play, at.space_id)
         html = words(await at.see(f"{at.panel}/members"))
         assert "You" in html
@@ -49,9 +49,9 @@ async def test_members_are_muted_removed_and_brought_back(database_url: str, tmp
 
 
 async def test_a_change_that_was_made_from_an_older_state_is_refused_with_the_tab_as_it_is(
-    database_url: str, tmp_path: Path
+    sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         [_, ada] = await members(at.play, at.space_id)
         await at.press(f"{at.panel}/members/{ada.id}", settings_version=0, talkativeness="30")
         answer = await at.client.post(
@@ -64,8 +64,8 @@ async def test_a_change_that_was_made_from_an_older_state_is_refused_with_the_ta
         assert 'value="30"' in answer.text
 
 
-async def test_talkativeness_is_a_percentage_or_what_the_card_says(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_talkativeness_is_a_percentage_or_what_the_card_says(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         [_, ada] = await members(at.play, at.space_id)
         path = f"{at.panel}/members/{ada.id}"
         await at.press(path, settings_version=0, talkativeness="25")
@@ -76,8 +76,8 @@ async def test_talkativeness_is_a_percentage_or_what_the_card_says(database_url:
         assert "Talkativeness is a whole number from 0 to 100." in refused.text
 
 
-async def test_members_change_places_and_nothing_else(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [me, ada, bo] = await members(at.play, at.space_id)
         await at.press(f"{at.panel}/members/{bo.id}/move", settings_version=0, direction="up")
         assert [row.id for row in await members(at.play, at.space_id)] == [me.id, bo.id, ada.id]

@@ -16,8 +16,8 @@ STREAMS = {"Accept": "text/vnd.turbo-stream.html"}
 
 
 @pytest.fixture
-async def browser(database_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_house(database_url, tmp_path) as house:
+async def browser(sqlite_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
+    async with open_house(sqlite_url, tmp_path) as house:
         yield house.browser()
 
 

@@ -11,7 +11,6 @@ import pytest
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Blob, LorebookLink
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.personas import router
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.personas.service import delete_persona
@@ -50,7 +49,7 @@ async def ok(answer: httpx2.Response, status: int = 200) -> Any:
 async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         sam = await ok(await api.post("/personas", json={"name": "Sam", "is_default": True}), 201)
         bo = await ok(
@@ -82,7 +81,7 @@ async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
 async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         sha = "a" * 64
         assert (await api.post("/personas", json={"name": "A", "avatar_sha256": sha})).status_code == 422
@@ -96,7 +95,7 @@ async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> Non
 async def test_a_backup_comes_in_once_and_goes_out(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         await imported(play, WOOD)
         file = {"file": ("personas.json", json.dumps(BACKUP).encode())}
@@ -124,7 +123,7 @@ async def test_a_backup_comes_in_once_and_goes_out(database_url: str, tmp_path: 
 async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
 
         async def notes_of(document: Any) -> list[str]:
@@ -145,7 +144,7 @@ async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(databas
 async def test_a_copy_has_the_same_books(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WOOD)
         sam = await ok(await api.post("/personas", json={"name": "Sam", "is_default": True}), 201)

@@ -31,8 +31,8 @@ REASONING = b'{"name": "Aloud", "prefix": "<think>", "suffix": "</think>", "sepa
 
 
 @pytest.fixture
-async def browser(database_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_house(database_url, tmp_path) as house:
+async def browser(sqlite_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
+    async with open_house(sqlite_url, tmp_path) as house:
         yield house.browser()
 
 

@@ -11,7 +11,6 @@ import pytest
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, Space, User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.presets import router
 from tavernkit.playground.story.presets.documents import PatchPreset
 from tavernkit.playground.story.presets.service import delete_preset, update_preset
 from tests.playground.chatfiles.moving import space_of
@@ -74,7 +73,7 @@ async def everybodys(play: Play, data: dict[str, Any]) -> UUID:
 async def test_every_kind_comes_back_byte_for_byte(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         for kind, document in KINDS.items():
             preset = await upload(api, document)
@@ -94,7 +93,7 @@ async def test_presets_of_novelai_and_koboldai_are_text_presets(database_url: st
     kobold = {"temp": 0.5, "rep_pen": 1.1, "typical": 0.9}
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         for document in (novelai, kobold):
             preset = await upload(api, document)
@@ -107,7 +106,7 @@ async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: s
     other = {"character_id": 100000, "order": [{"identifier": "mine", "enabled": True}]}
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, {"prompts": prompts, "prompt_order": [other]})
         listed = (await ok(await api.get(f"/presets/{preset['id']}/prompts")))["prompts"]
@@ -121,7 +120,7 @@ async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: s
 async def test_presets_are_made_renamed_and_changed(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         made = await ok(await api.post("/presets", json={"kind": "instruct", "name": "A"}), 201)
         address = f"/presets/{made['id']}"
@@ -144,7 +143,7 @@ async def test_presets_are_made_renamed_and_changed(database_url: str, tmp_path:
 async def test_prompts_are_added_changed_ordered_and_taken_out(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, CHAT)
         address = f"/presets/{preset['id']}/prompts"
@@ -209,7 +208,7 @@ async def test_what_is_everybodys_is_copied_when_somebody_changes_it(database_ur
 async def test_a_preset_in_use_says_where(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as api,
+        asking(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, CHAT)
         address = f"/presets/{preset['id']}"

@@ -1,4 +1,4 @@
-"""A desk on each kind of database, and a scripted provider to talk to."""
+"""An administrator of providers on each kind of database, and a scripted provider to talk to."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,15 +8,15 @@ import pytest
 from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.playground.accounts.conftest import house
 from tests.playground.llm.serving import serve
-from tests.playground.providers.desk import Desk, open_desk
+from tests.playground.providers.provider_admin import ProviderAdmin, open_provider_admin
 
 __all__ = ["house"]
 
 
 @pytest.fixture
-async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_desk(database_url, tmp_path) as desk:
-        yield desk
+async def admin(database_url: str, tmp_path: Path) -> AsyncIterator[ProviderAdmin]:
+    async with open_provider_admin(database_url, tmp_path) as admin:
+        yield admin
 
 
 @pytest.fixture(scope="session")

@@ -21,14 +21,14 @@ from tavernkit.playground.story.providers.service import (
     make_default,
     try_connection,
 )
-from tests.playground.providers.desk import Desk
+from tests.playground.providers.provider_admin import ProviderAdmin
 from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_provider_lives(desk: Desk) -> None:
-    made = await desk.add(settings={"min_p": 0.1}, api_key="sk-1")
+async def test_a_provider_lives(admin: ProviderAdmin) -> None:
+    made = await admin.add(settings={"min_p": 0.1}, api_key="sk-1")
     assert made == {
         "id": made["id"],
         "name": "Desk",
@@ -47,7 +47,7 @@ async def test_a_provider_lives(desk: Desk) -> None:
         "settings_version": 0,
         "created_at": made["created_at"],
     }
-    assert await desk.ask("GET", f"/{made['id']}") == made
+    assert await admin.ask("GET", f"/{made['id']}") == made
     patch = {
         "settings_version": 0,
         "name": "Table",
@@ -56,50 +56,50 @@ async def test_a_provider_lives(desk: Desk) -> None:
         "settings": {},
         "disabled": True,
     }
-    changed = await desk.ask("PATCH", f"/{made['id']}", json=patch)
+    changed = await admin.ask("PATCH", f"/{made['id']}", json=patch)
     assert changed == {
         **made, "name": "Table", "model": "n", "response_tokens": 9, "settings": {}, "disabled": True,
         "settings_version": 1,
     }  # fmt: skip
-    late = await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "model": "o"}, status=409)
+    late = await admin.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "model": "o"}, status=409)
     assert (late["error"]["code"], late["error"]["current"]) == ("stale", changed)
-    await desk.ask("DELETE", f"/{made['id']}", status=204)
-    await desk.ask("GET", f"/{made['id']}", status=404)
-    await desk.ask("DELETE", f"/{made['id']}", status=404)
+    await admin.ask("DELETE", f"/{made['id']}", status=204)
+    await admin.ask("GET", f"/{made['id']}", status=404)
+    await admin.ask("DELETE", f"/{made['id']}", status=404)
 
 
-async def test_patience_is_the_providers_own(desk: Desk) -> None:
-    made = await desk.add(timeouts={"first_byte": 600})
+async def test_patience_is_the_providers_own(admin: ProviderAdmin) -> None:
+    made = await admin.add(timeouts={"first_byte": 600})
     assert made["timeouts"] == {"connect": 10, "first_byte": 600, "between_chunks": 60, "whole": 1800}
-    assert (await desk.row(made["id"])).timeouts == {"first_byte": 600}
+    assert (await admin.row(made["id"])).timeouts == {"first_byte": 600}
     patch = {"settings_version": 0, "timeouts": {"whole": 0.5}}
-    changed = await desk.ask("PATCH", f"/{made['id']}", json=patch)
+    changed = await admin.ask("PATCH", f"/{made['id']}", json=patch)
     assert changed["timeouts"] == {"connect": 10, "first_byte": 120, "between_chunks": 60, "whole": 0.5}
     for timeouts in ({"whole": 0}, {"connect": 1e9}, {"patience": 1}):
         patch = {"settings_version": 1, "timeouts": timeouts}
-        assert (await desk.ask("PATCH", f"/{made['id']}", json=patch, status=422))["error"]["code"] == "invalid"
-    embedded = (await desk.rows())[EMBEDDED_NAME]
+        assert (await admin.ask("PATCH", f"/{made['id']}", json=patch, status=422))["error"]["code"] == "invalid"
+    embedded = (await admin.rows())[EMBEDDED_NAME]
     patch = {"settings_version": 0, "timeouts": {}}
-    await desk.ask("PATCH", f"/{embedded.id}", json=patch, status=422)
+    await admin.ask("PATCH", f"/{embedded.id}", json=patch, status=422)
 
 
-async def test_a_list_has_pages(desk: Desk) -> None:
-    await desk.add(name="A")
-    await desk.add(name="B")
-    first = await desk.ask("GET", params={"limit": 2})
-    rest = await desk.ask("GET", params={"after": first["next"]})
+async def test_a_list_has_pages(admin: ProviderAdmin) -> None:
+    await admin.add(name="A")
+    await admin.add(name="B")
+    first = await admin.ask("GET", params={"limit": 2})
+    rest = await admin.ask("GET", params={"after": first["next"]})
     assert [item["name"] for item in first["items"] + rest["items"]] == ["A", "B", EMBEDDED_NAME]
     assert rest["next"] is None
 
 
-async def test_others_may_look_at_names_and_no_more(desk: Desk) -> None:
-    made = await desk.add(name="Off")
-    await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "disabled": True})
-    await desk.add(name="On")
-    runtime, id = desk.runtime, UUID(made["id"])
-    by_key = desk.administrator.with_(via="api_key")
+async def test_others_may_look_at_names_and_no_more(admin: ProviderAdmin) -> None:
+    made = await admin.add(name="Off")
+    await admin.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "disabled": True})
+    await admin.add(name="On")
+    runtime, id = admin.runtime, UUID(made["id"])
+    by_key = admin.administrator.with_(via="api_key")
     new = NewProvider(name="X", kind="openai", model="m")
-    for viewer in (desk.member, by_key):
+    for viewer in (admin.member, by_key):
         for action in (
             add_provider(runtime, viewer, new),
             change_provider(runtime, viewer, id, PatchProvider(settings_version=1)),
@@ -110,17 +110,17 @@ async def test_others_may_look_at_names_and_no_more(desk: Desk) -> None:
         ):
             assert (await refusal_of(action)).code == "forbidden"
     async with runtime.database.write() as session:
-        await session.execute(update(User).where(User.id == desk.member.user_id).values(role="member"))
-    items = (await desk.ask("GET"))["items"]
+        await session.execute(update(User).where(User.id == admin.member.user_id).values(role="member"))
+    items = (await admin.ask("GET"))["items"]
     assert [item["name"] for item in items] == ["On", EMBEDDED_NAME]
     assert items[0].keys() == {"id", "name", "kind", "model", "is_default", "disabled"}
-    await desk.ask("GET", f"/{items[0]['id']}", status=403)
+    await admin.ask("GET", f"/{items[0]['id']}", status=403)
 
 
-async def test_every_kind_has_a_home(desk: Desk) -> None:
+async def test_every_kind_has_a_home(admin: ProviderAdmin) -> None:
     for kind in PROVIDER_KINDS.values():
         if not kind.is_built_in:
-            assert (await desk.add(name=kind.id, kind=kind.id, base_url=""))["base_url"] == kind.home
+            assert (await admin.add(name=kind.id, kind=kind.id, base_url=""))["base_url"] == kind.home
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_address_must_be_one_and_hold_no_secret(address: str, words: str) -> 
     assert "hunter2" not in refused.value.sentence
 
 
-async def test_what_makes_no_sense_is_refused(desk: Desk) -> None:
+async def test_what_makes_no_sense_is_refused(admin: ProviderAdmin) -> None:
     for wrong in (
         {"kind": "embedded"},
         {"kind": "other"},
@@ -159,92 +159,92 @@ async def test_what_makes_no_sense_is_refused(desk: Desk) -> None:
         {"settings": {"x": "y" * 40_000}},
         {"has_key": True},
     ):
-        await desk.ask("POST", json={"name": "X", "kind": "openai", "model": "m", **wrong}, status=422)
-    made = await desk.add()
+        await admin.ask("POST", json={"name": "X", "kind": "openai", "model": "m", **wrong}, status=422)
+    made = await admin.add()
     for changed in ({"base_url": "ftp://models.test"}, {"settings": {"x": "y" * 40_000}}):
-        await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, **changed}, status=422)
-    assert await desk.ask("GET", f"/{made['id']}") == made
+        await admin.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, **changed}, status=422)
+    assert await admin.ask("GET", f"/{made['id']}") == made
 
 
-async def test_names_are_taken_once(desk: Desk) -> None:
-    made = await desk.add(name="A")
-    await desk.add(name="B")
+async def test_names_are_taken_once(admin: ProviderAdmin) -> None:
+    made = await admin.add(name="A")
+    await admin.add(name="B")
     new = {"name": " A ", "kind": "openai", "model": "m"}
-    assert (await desk.ask("POST", json=new, status=409))["error"]["code"] == "taken"
-    await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "name": "B"}, status=409)
-    assert await desk.ask("GET", f"/{made['id']}") == made
+    assert (await admin.ask("POST", json=new, status=409))["error"]["code"] == "taken"
+    await admin.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "name": "B"}, status=409)
+    assert await admin.ask("GET", f"/{made['id']}") == made
     twins = [NewProvider(name="C", kind="openai", model="m") for _ in range(4)]
     outcomes = await asyncio.gather(
-        *(outcome_of(add_provider(desk.runtime, desk.administrator, twin)) for twin in twins)
+        *(outcome_of(add_provider(admin.runtime, admin.administrator, twin)) for twin in twins)
     )
     assert sorted(isinstance(outcome, Refused) for outcome in outcomes) == [False, True, True, True]
 
 
-async def test_there_is_always_one_default_that_can_be_used(desk: Desk) -> None:
-    first, second = await desk.add(name="A"), await desk.add(name="B")
-    await desk.ask("PATCH", f"/{first['id']}", json={"settings_version": 0, "disabled": True})
-    chosen = await desk.ask("PUT", "/default", json={"provider_id": first["id"]})
+async def test_there_is_always_one_default_that_can_be_used(admin: ProviderAdmin) -> None:
+    first, second = await admin.add(name="A"), await admin.add(name="B")
+    await admin.ask("PATCH", f"/{first['id']}", json={"settings_version": 0, "disabled": True})
+    chosen = await admin.ask("PUT", "/default", json={"provider_id": first["id"]})
     assert (chosen["is_default"], chosen["disabled"]) == (True, False)
     disabled = {"settings_version": 1, "disabled": True}
-    refused = await desk.ask("PATCH", f"/{first['id']}", json=disabled, status=409)
+    refused = await admin.ask("PATCH", f"/{first['id']}", json=disabled, status=409)
     assert refused["error"]["code"] == "conflict"
-    await desk.ask("DELETE", f"/{first['id']}", status=409)
-    await desk.ask("PUT", "/default", json={"provider_id": str(uuid4())}, status=404)
+    await admin.ask("DELETE", f"/{first['id']}", status=409)
+    await admin.ask("PUT", "/default", json={"provider_id": str(uuid4())}, status=404)
     ids = [UUID(first["id"]), UUID(second["id"])] * 3
-    await asyncio.gather(*(make_default(desk.runtime, desk.administrator, id) for id in ids))
-    assert sum(row.is_default for row in (await desk.rows()).values()) == 1
+    await asyncio.gather(*(make_default(admin.runtime, admin.administrator, id) for id in ids))
+    assert sum(row.is_default for row in (await admin.rows()).values()) == 1
 
 
-async def test_the_embedded_model_stays(desk: Desk) -> None:
-    embedded = (await desk.rows())[EMBEDDED_NAME]
-    other = await desk.add()
-    await desk.ask("PUT", "/default", json={"provider_id": other["id"]})
-    refused = await desk.ask("DELETE", f"/{embedded.id}", status=409)
+async def test_the_embedded_model_stays(admin: ProviderAdmin) -> None:
+    embedded = (await admin.rows())[EMBEDDED_NAME]
+    other = await admin.add()
+    await admin.ask("PUT", "/default", json={"provider_id": other["id"]})
+    refused = await admin.ask("DELETE", f"/{embedded.id}", status=409)
     assert "Disable it instead" in refused["error"]["sentence"]
     address = {"settings_version": 0, "base_url": "http://127.0.0.1:9/v1"}
-    await desk.ask("PATCH", f"/{embedded.id}", json=address, status=422)
-    changed = await desk.ask("PATCH", f"/{embedded.id}", json={"settings_version": 0, "disabled": True})
+    await admin.ask("PATCH", f"/{embedded.id}", json=address, status=422)
+    changed = await admin.ask("PATCH", f"/{embedded.id}", json={"settings_version": 0, "disabled": True})
     assert changed["disabled"] is True
 
 
-async def test_a_key_goes_to_the_server_that_it_is_for(desk: Desk) -> None:
-    made = await desk.add(api_key="sk-1")
+async def test_a_key_goes_to_the_server_that_it_is_for(admin: ProviderAdmin) -> None:
+    made = await admin.add(api_key="sk-1")
     path = f"/{made['id']}"
     elsewhere = {"settings_version": 0, "base_url": "https://elsewhere.test/v1"}
-    refused = await desk.ask("PATCH", path, json=elsewhere, status=422)
+    refused = await admin.ask("PATCH", path, json=elsewhere, status=422)
     assert "another server" in refused["error"]["sentence"]
-    assert await desk.ask("GET", path) == made
-    moved = await desk.ask("PATCH", path, json={"settings_version": 0, "base_url": "http://127.0.0.1:9/api/v1"})
+    assert await admin.ask("GET", path) == made
+    moved = await admin.ask("PATCH", path, json={"settings_version": 0, "base_url": "http://127.0.0.1:9/api/v1"})
     assert moved["has_key"] is True
-    forgotten = await desk.ask("PATCH", path, json={**elsewhere, "settings_version": 1, "api_key": None})
+    forgotten = await admin.ask("PATCH", path, json={**elsewhere, "settings_version": 1, "api_key": None})
     assert (forgotten["has_key"], forgotten["base_url"]) == (False, "https://elsewhere.test/v1")
-    replaced = await desk.ask("PATCH", path, json={"settings_version": 2, "api_key": "sk-2"})
+    replaced = await admin.ask("PATCH", path, json={"settings_version": 2, "api_key": "sk-2"})
     assert replaced["has_key"] is True
-    row = await desk.row(made["id"])
+    row = await admin.row(made["id"])
     assert row.api_key is not None
-    assert desk.runtime.keys.decrypt(row.api_key, row.id) == "sk-2"
+    assert admin.runtime.keys.decrypt(row.api_key, row.id) == "sk-2"
 
 
-async def test_the_member_chooses_before_the_space_and_the_space_before_the_default(desk: Desk) -> None:
+async def test_the_member_chooses_before_the_space_and_the_space_before_the_default(admin: ProviderAdmin) -> None:
     for name in ("A", "B"):
-        await desk.add(name=name)
-    rows = await desk.rows()
+        await admin.add(name=name)
+    rows = await admin.rows()
 
     async def answering() -> str | None:
-        async with desk.runtime.database.read() as session:
+        async with admin.runtime.database.read() as session:
             speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
             found = await provider_for(session, speaker)
             return None if found is None else found.name
 
     assert await answering() == EMBEDDED_NAME
-    async with desk.runtime.database.write() as session:
+    async with admin.runtime.database.write() as session:
         await session.execute(update(Space).values(provider_id=rows["A"].id))
     assert await answering() == "A"
-    async with desk.runtime.database.write() as session:
+    async with admin.runtime.database.write() as session:
         await session.execute(update(SpaceMembership).values(provider_id=rows["B"].id))
     assert await answering() == "B"
     # Nobody is answered by another model than the one that was chosen.
-    await desk.ask("PATCH", f"/{rows['B'].id}", json={"settings_version": 0, "disabled": True})
+    await admin.ask("PATCH", f"/{rows['B'].id}", json={"settings_version": 0, "disabled": True})
     assert await answering() is None
-    await desk.ask("DELETE", f"/{rows['B'].id}", status=204)
+    await admin.ask("DELETE", f"/{rows['B'].id}", status=204)
     assert await answering() == "A"

@@ -10,15 +10,16 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.story.providers.queries import USUAL, usual_server
 from tests.playground.accounts.house import House
-from tests.playground.providers.desk import Desk
+from tests.playground.providers.provider_admin import ProviderAdmin
+from tests.playground.support.databases import on_sqlite
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, on_sqlite]
 
 KEY = "sk-very-secret"
 
 
-async def ask(desk: Desk, method: str, path: str, status: int = 200, **options: Any) -> httpx2.Response:
-    answer = await desk.api.request(method, f"http://127.0.0.1{path}", **options)
+async def ask(admin: ProviderAdmin, method: str, path: str, status: int = 200, **options: Any) -> httpx2.Response:
+    answer = await admin.api.request(method, f"http://127.0.0.1{path}", **options)
     assert answer.status_code == status, answer.text
     assert KEY not in answer.text
     return answer
@@ -28,92 +29,92 @@ def form(**fields: str) -> dict[str, str]:
     return {"name": "Desk", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "streamable": "true", **fields}
 
 
-async def add(desk: Desk, **fields: str) -> str:
+async def add(admin: ProviderAdmin, **fields: str) -> str:
     """The address of the page of a provider that was just added."""
-    added = await ask(desk, "POST", "/models", 303, data=form(**fields))
+    added = await ask(admin, "POST", "/models", 303, data=form(**fields))
     return added.headers["location"].partition("?")[0]
 
 
-async def test_the_usual_servers_fill_the_form(desk: Desk) -> None:
-    page = await ask(desk, "GET", "/models")
+async def test_the_usual_servers_fill_the_form(admin: ProviderAdmin) -> None:
+    page = await ask(admin, "GET", "/models")
     assert all(f'href="/models/new?server={server.slug}"' in page.text for server in USUAL)
     gemini = usual_server("gemini")
     assert gemini is not None
-    page = await ask(desk, "GET", "/models/new?server=gemini")
+    page = await ask(admin, "GET", "/models/new?server=gemini")
     assert f'value="{gemini.address}"' in page.text
     assert '<option value="google" selected>' in page.text
 
 
-async def test_a_model_is_added_tested_and_made_the_default(desk: Desk, provider: str) -> None:
-    there = await add(desk, base_url=f"{provider}/v1", api_key=KEY)
-    page = await ask(desk, "GET", there)
+async def test_a_model_is_added_tested_and_made_the_default(admin: ProviderAdmin, provider: str) -> None:
+    there = await add(admin, base_url=f"{provider}/v1", api_key=KEY)
+    page = await ask(admin, "GET", there)
     assert "A key is stored" in page.text
-    listed = await ask(desk, "POST", f"{there}/list", data=form(base_url=f"{provider}/v1"))
+    listed = await ask(admin, "POST", f"{there}/list", data=form(base_url=f"{provider}/v1"))
     assert "The field suggests them" in listed.text
     [name, *_] = re.findall(r'<option value="([^"]+)"></option>', listed.text)
     changed = form(base_url=f"{provider}/v1", model=name, settings_version="1")
-    tested = await ask(desk, "POST", f"{there}/test", data=changed)
+    tested = await ask(admin, "POST", f"{there}/test", data=changed)
     assert "Desk answers." in tested.text
-    await ask(desk, "POST", f"{there}/default", 303)
-    assert (await desk.rows())["Desk"].is_default
-    row = (await desk.rows())["Desk"]
+    await ask(admin, "POST", f"{there}/default", 303)
+    assert (await admin.rows())["Desk"].is_default
+    row = (await admin.rows())["Desk"]
     assert (row.model, row.api_key is not None) == (name, True)
 
 
-async def test_a_test_that_fails_says_why_beside_the_form(desk: Desk) -> None:
-    there = await add(desk, model="none")
-    tested = await ask(desk, "POST", f"{there}/test", data=form(model="none"), headers={"Accept": CONTENT_TYPE})
+async def test_a_test_that_fails_says_why_beside_the_form(admin: ProviderAdmin) -> None:
+    there = await add(admin, model="none")
+    tested = await ask(admin, "POST", f"{there}/test", data=form(model="none"), headers={"Accept": CONTENT_TYPE})
     assert tested.headers["content-type"].startswith(CONTENT_TYPE)
     assert 'target="model_form"' in tested.text
     assert 'role="alert"' in tested.text
 
 
-async def test_what_was_typed_stays_when_something_is_wrong(desk: Desk) -> None:
-    wrong = await ask(desk, "POST", "/models", 422, data=form(name="My <b>", base_url="ftp://here", api_key=KEY))
+async def test_what_was_typed_stays_when_something_is_wrong(admin: ProviderAdmin) -> None:
+    wrong = await ask(admin, "POST", "/models", 422, data=form(name="My <b>", base_url="ftp://here", api_key=KEY))
     assert "does not begin with http" in wrong.text
     assert 'value="My &lt;b&gt;"' in wrong.text
     assert 'value="ftp://here"' in wrong.text
-    wrong = await ask(desk, "POST", "/models", 422, data=form(context_tokens="12"))
+    wrong = await ask(admin, "POST", "/models", 422, data=form(context_tokens="12"))
     assert "how much it reads at once" in wrong.text
-    there = await add(desk)
-    stale = await ask(desk, "POST", there, 409, data=form(model="mine", settings_version="7"))
+    there = await add(admin)
+    stale = await ask(admin, "POST", there, 409, data=form(model="mine", settings_version="7"))
     assert 'value="mine"' in stale.text
     # The page knows the version now: who insists can save.
     assert 'name="settings_version" value="0"' in stale.text
-    await ask(desk, "POST", there, 303, data=form(model="mine", settings_version="0"))
-    assert (await desk.rows())["Desk"].model == "mine"
+    await ask(admin, "POST", there, 303, data=form(model="mine", settings_version="0"))
+    assert (await admin.rows())["Desk"].model == "mine"
 
 
-async def test_a_key_is_kept_unless_it_is_replaced_or_forgotten(desk: Desk) -> None:
-    there = await add(desk, api_key=KEY)
-    await ask(desk, "POST", there, 303, data=form(settings_version="0", model="m"))
-    assert (await desk.rows())["Desk"].api_key is not None
+async def test_a_key_is_kept_unless_it_is_replaced_or_forgotten(admin: ProviderAdmin) -> None:
+    there = await add(admin, api_key=KEY)
+    await ask(admin, "POST", there, 303, data=form(settings_version="0", model="m"))
+    assert (await admin.rows())["Desk"].api_key is not None
     moved = form(settings_version="1", base_url="http://127.0.0.2:9/v1")
-    assert "another server" in (await ask(desk, "POST", there, 422, data=moved)).text
-    await ask(desk, "POST", there, 303, data={**moved, "forget_key": "true"})
-    assert (await desk.rows())["Desk"].api_key is None
+    assert "another server" in (await ask(admin, "POST", there, 422, data=moved)).text
+    await ask(admin, "POST", there, 303, data={**moved, "forget_key": "true"})
+    assert (await admin.rows())["Desk"].api_key is None
 
 
-async def test_one_is_switched_off_and_deleted_and_the_default_is_not(desk: Desk) -> None:
-    there = await add(desk)
-    await ask(desk, "POST", f"{there}/switch", 303, data={"disabled": "true"})
-    assert "Switched off" in (await ask(desk, "GET", "/models")).text
-    await ask(desk, "POST", f"{there}/switch", 303, data={"disabled": "false"})
-    await ask(desk, "POST", f"{there}/default", 303)
-    refused = await ask(desk, "POST", f"{there}/delete", 409)
+async def test_one_is_switched_off_and_deleted_and_the_default_is_not(admin: ProviderAdmin) -> None:
+    there = await add(admin)
+    await ask(admin, "POST", f"{there}/switch", 303, data={"disabled": "true"})
+    assert "Switched off" in (await ask(admin, "GET", "/models")).text
+    await ask(admin, "POST", f"{there}/switch", 303, data={"disabled": "false"})
+    await ask(admin, "POST", f"{there}/default", 303)
+    refused = await ask(admin, "POST", f"{there}/delete", 409)
     assert "Choose another default first" in refused.text
-    other = await add(desk, name="Other")
-    await ask(desk, "POST", f"{other}/delete", 303)
-    assert "Other" not in await desk.rows()
+    other = await add(admin, name="Other")
+    await ask(admin, "POST", f"{other}/delete", 303)
+    assert "Other" not in await admin.rows()
 
 
-async def test_the_small_model_can_be_renamed_and_not_much_more(desk: Desk) -> None:
-    [row] = (await desk.rows()).values()
-    page = await ask(desk, "GET", f"/models/{row.id}")
+async def test_the_small_model_can_be_renamed_and_not_much_more(admin: ProviderAdmin) -> None:
+    [row] = (await admin.rows()).values()
+    page = await ask(admin, "GET", f"/models/{row.id}")
     assert 'name="base_url"' not in page.text
     changed = {"name": "Small", "context_tokens": "1024", "response_tokens": "128", "settings_version": "0"}
-    await ask(desk, "POST", f"/models/{row.id}", 303, data=changed)
-    assert (await desk.rows())["Small"].context_tokens == 1024
+    await ask(admin, "POST", f"/models/{row.id}", 303, data=changed)
+    assert (await admin.rows())["Small"].context_tokens == 1024
 
 
 async def test_others_see_who_can_answer_and_nothing_to_change(house: House) -> None:

@@ -6,7 +6,6 @@ from uuid import uuid4
 import pytest
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.settings import router
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import members, opened
 from tests.playground.support.api import asking
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_schema_is_sent_again_only_when_it_has_changed(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         first = await client.get("/schemas/settings")
         tag = first.headers["etag"]
@@ -32,7 +31,7 @@ async def test_the_schema_is_sent_again_only_when_it_has_changed(sqlite_url: str
 async def test_each_layer_is_read_and_patched_and_refuses_old_versions(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         ada = (await members(play, made.space.id))[1]
@@ -59,7 +58,7 @@ async def test_each_layer_is_read_and_patched_and_refuses_old_versions(database_
 async def test_a_conversations_settings_are_also_told_for_a_speaker(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         ada = (await members(play, made.space.id))[1]
@@ -77,7 +76,7 @@ async def test_a_conversations_settings_are_also_told_for_a_speaker(sqlite_url: 
 async def test_names_that_are_no_text_are_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, router) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         for settings in (

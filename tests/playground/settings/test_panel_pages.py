@@ -22,16 +22,15 @@ from tests.playground.spaces.panel import Beside, beside, words
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("layer", ["space", "member", "conversation"])
-async def test_every_setting_of_a_layer_has_one_field_and_no_other_has(
-    sqlite_url: str, tmp_path: Path, layer: Layer
-) -> None:
+async def test_every_setting_of_a_layer_has_one_field_and_no_other_has(sqlite_url: str, tmp_path: Path) -> None:
+    layers: tuple[Layer, ...] = ("space", "member", "conversation")
     async with beside(sqlite_url, tmp_path, "Ada") as at:
-        html = await at.see(f"{at.panel}/settings?layer={layer}")
-    paths = re.findall(r'data-path="([^"]+)"', html)
-    assert sorted(paths) == sorted(path for path, setting in SETTINGS.items() if layer in setting.leaf.layers)
-    ids = re.findall(r'\bid="([^"]+)"', html)
-    assert len(ids) == len(set(ids))
+        for layer in layers:
+            html = await at.see(f"{at.panel}/settings?layer={layer}")
+            paths = re.findall(r'data-path="([^"]+)"', html)
+            assert sorted(paths) == sorted(path for path, setting in SETTINGS.items() if layer in setting.leaf.layers)
+            ids = re.findall(r'\bid="([^"]+)"', html)
+            assert len(ids) == len(set(ids)), layer
 
 
 async def test_settings_at_hand_come_first(sqlite_url: str, tmp_path: Path) -> None:
@@ -68,8 +67,8 @@ async def test_a_value_says_where_it_comes_from(sqlite_url: str, tmp_path: Path)
         assert 'data-own="null"' in note
 
 
-async def test_the_form_saves_only_what_was_changed(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_the_form_saves_only_what_was_changed(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         fields |= {"llm.temperature": "0.9", "authors_note.text": "It rains.\r\nHard.", "llm.stop": "END\r\nSTOP"}
         await _save(at, "conversation", fields)
@@ -86,8 +85,8 @@ async def test_the_form_saves_only_what_was_changed(database_url: str, tmp_path:
         assert now.own["world_info"] == {"recursive": False}
 
 
-async def test_what_is_refused_keeps_what_was_typed(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+async def test_what_is_refused_keeps_what_was_typed(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         wrong = await _save(at, "conversation", fields | {"llm.temperature": "99", "authors_note.text": "Mine"}, 422)
         assert "llm.temperature was not taken" in wrong
@@ -105,8 +104,8 @@ async def test_what_is_refused_keeps_what_was_typed(database_url: str, tmp_path:
         assert "Mine" in _field(late, "authors_note.text")
 
 
-async def test_a_member_has_settings_of_its_own(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+async def test_a_member_has_settings_of_its_own(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [_, _, bo] = await members(at.play, at.space_id)
         html = await at.see(f"{at.panel}/settings?layer=member&member={bo.id}")
         assert f"/api/v1/members/{bo.id}/settings" in html

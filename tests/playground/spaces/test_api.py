@@ -8,9 +8,6 @@ import pytest
 
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.edge.api.conversations import router as conversations
-from tavernkit.playground.edge.api.members import router as members
-from tavernkit.playground.edge.api.spaces import router as spaces
 from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import character
@@ -23,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_space_from_its_opening_to_its_end(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, conversations) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         ada = await character(play, "Ada", first_mes="Hello.")
         made = await client.post("/spaces", json={"character_ids": [str(ada)], "name_override": "Robin"})
@@ -51,7 +48,7 @@ async def test_a_space_from_its_opening_to_its_end(database_url: str, tmp_path: 
 async def test_a_large_space_is_removed_by_a_job(sqlite_url: str, tmp_path: Path) -> None:
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         async with play.runtime.database.write() as session:
             row = await session.get_one(Conversation, play.conversation_id)
@@ -64,7 +61,7 @@ async def test_a_large_space_is_removed_by_a_job(sqlite_url: str, tmp_path: Path
 async def test_members_join_change_change_places_and_leave(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, members) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         ada, bo = await character(play, "Ada"), await character(play, "Bo")
         space = (await client.post("/spaces", json={"character_ids": [str(ada)]})).json()["space"]
@@ -99,7 +96,7 @@ async def test_members_join_change_change_places_and_leave(database_url: str, tm
 async def test_conversations_begin_change_and_end(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, conversations) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         main = (await client.get(f"/conversations/{play.conversation_id}")).json()
         path = f"/spaces/{main['space_id']}/conversations"
@@ -136,7 +133,7 @@ async def test_what_is_not_there_is_said_so(sqlite_url: str, tmp_path: Path) -> 
     ]
     async with (
         playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, members, conversations) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         for method, path, body in requests:
             answer = await client.request(method, path.format(id=uuid4()), json=body)
@@ -146,7 +143,7 @@ async def test_what_is_not_there_is_said_so(sqlite_url: str, tmp_path: Path) -> 
 async def test_texts_that_no_database_can_hold_do_no_harm(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, members, conversations) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         for text in ('"a\\u0000b"', '"\\ud800"', '"' + "x" * 201 + '"', '"\\u202e\\ufeff"', '""'):
             bodies = {"/spaces": f'{{"name": {text}, "persona": {text}, "name_override": {text}}}'}
@@ -161,7 +158,7 @@ async def test_texts_that_no_database_can_hold_do_no_harm(database_url: str, tmp
 async def test_lists_cost_the_same_however_long_they_are(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id, spaces, members, conversations) as client,
+        asking(play.runtime, play.user_id) as client,
     ):
         space_id = (await client.get(f"/conversations/{play.conversation_id}")).json()["space_id"]
         paths = ["/spaces", f"/spaces/{space_id}/members", f"/spaces/{space_id}/conversations"]

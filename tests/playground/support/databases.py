@@ -26,6 +26,7 @@ __all__ = [
     "migrated_sqlite_url",
     "new_database_url",
     "new_sqlite_url",
+    "on_sqlite",
     "postgres_server",
     "postgres_story_copies",
     "postgres_story_url",
@@ -39,6 +40,9 @@ __all__ = [
 KINDS = ["sqlite", "postgresql"]
 
 share_compiled_statements()
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""Of tests, or modules of tests, about what is above the database: one kind is enough."""
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,17 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture
-def site() -> Iterator[SampleSite]:
+@pytest.fixture(scope="module")
+def running_site() -> Iterator[SampleSite]:
     with SampleSite() as site:
         yield site
+
+
+@pytest.fixture
+def site(running_site: SampleSite) -> SampleSite:
+    """The sample pages, behind which nothing has happened yet."""
+    running_site.reset()
+    return running_site
 
 
 @pytest.fixture

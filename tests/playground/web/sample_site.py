@@ -7,7 +7,6 @@ import asyncio
 import json
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator
 from typing import Self
 
@@ -25,7 +24,7 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.security import SecurityMiddleware
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tests.playground.web import samples
-from tests.support.hanging import HANG_SECONDS
+from tests.support.hanging import wait_until
 
 LONG = tuple(samples.message(seq, f"Message number {seq}.\n\n{samples.GREETING}") for seq in range(1, 61))
 PAGES = {
@@ -49,13 +48,8 @@ class SampleSite:
     """
 
     def __init__(self, port: int = 0) -> None:
-        self.text = ""
-        self.status = "running"
-        self.answer: tuple[int, Markup] = (200, Markup())
-        self.accepting_events = True
-        self.posts: list[tuple[str, dict[str, str]]] = []
-        self.connections: list[str] = []
         self._listeners: list[asyncio.Queue[tuple[str, str] | None]] = []
+        self.reset()
         self._socket = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(self._app(), log_level="warning", timeout_graceful_shutdown=1)
@@ -65,8 +59,7 @@ class SampleSite:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        while not self._server.started:
-            time.sleep(0.01)
+        wait_until(lambda: self._server.started)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,22 +67,27 @@ class SampleSite:
         self._server.should_exit = True
         self._thread.join()
 
+    def reset(self) -> None:
+        """Begin anew, without those who are still listening."""
+        self.drop_connections()
+        wait_until(lambda: not self._listeners)
+        self.text = ""
+        self.status = "running"
+        self.answer: tuple[int, Markup] = (200, Markup())
+        self.accepting_events = True
+        self.posts: list[tuple[str, dict[str, str]]] = []
+        self.connections: list[str] = []
+
     def wait(self) -> None:
         self._thread.join()
 
     def wait_for_listener(self) -> None:
         """Wait until a page listens to the events."""
-        deadline = time.monotonic() + HANG_SECONDS
-        while not self._listeners:
-            assert time.monotonic() < deadline, "No page came to listen."
-            time.sleep(0.01)
+        wait_until(lambda: bool(self._listeners))
 
     def wait_for_connections(self, number: int) -> None:
         """Wait until so many connections have been opened, and the last is listening."""
-        deadline = time.monotonic() + HANG_SECONDS
-        while len(self.connections) < number:
-            assert time.monotonic() < deadline, "No page came back to listen."
-            time.sleep(0.01)
+        wait_until(lambda: len(self.connections) >= number)
         self.wait_for_listener()
 
     def streams(self, seq: int, html: Markup) -> None:

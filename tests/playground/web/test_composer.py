@@ -163,11 +163,14 @@ def test_a_message_whose_answer_was_lost_is_recognised_when_it_comes_by_event(
 def test_a_second_press_while_the_first_is_on_its_way_sends_nothing(page: Page, site: SampleSite) -> None:
     open_story(page, site)
     site.answer = (200, message_stream(4, "Words", own=True))
-    page.route("**/messages", lambda route: (page.wait_for_timeout(100), route.continue_()))
+    held: list[Route] = []
+    page.route("**/messages", lambda route: held.append(route))
     box(page).fill("Words")
-    page.evaluate(
-        "() => { const form = document.getElementById('composer'); form.requestSubmit(); form.requestSubmit() }"
-    )
+    with page.expect_request("**/messages"):
+        page.evaluate("() => document.getElementById('composer').requestSubmit()")
+    page.evaluate("() => document.getElementById('composer').requestSubmit()")
+    (first,) = held
+    first.continue_()
     expect(box(page)).to_have_value("")
     assert len(site.posts) == 1
 

@@ -15,10 +15,14 @@ def open_long(page: Page, site: SampleSite) -> None:
 
 def scroll_up(page: Page, by: int) -> None:
     page.mouse.move(200, 300)
-    before = page.evaluate("scrollY")
+    page.evaluate("() => { window.scrolled = new Promise((done) => addEventListener('scrollend', done)) }")
     page.mouse.wheel(0, -by)
-    page.wait_for_function(f"() => scrollY < {before}")
-    page.wait_for_timeout(150)
+    page.evaluate("() => window.scrolled.then(() => true)")
+
+
+def wait_for_frames(page: Page) -> None:
+    """Wait until the page has been drawn twice: what its scripts do in answer to a change is done by then."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
 
 def test_the_newest_words_are_followed(page: Page, site: SampleSite) -> None:
@@ -54,7 +58,7 @@ def test_older_messages_come_without_a_jump_down_to_the_first(page: Page, site: 
         page.evaluate("scrollTo(0, 0)")
         before = shown.evaluate("one => one.getBoundingClientRect().top")
         expect(page.locator("[data-seq]").first).to_have_attribute("data-seq", str(first))
-        page.wait_for_timeout(100)
+        wait_for_frames(page)
         assert abs(shown.evaluate("one => one.getBoundingClientRect().top") - before) < 40
     numbers = page.locator("[data-seq]").evaluate_all("all => all.map(one => Number(one.dataset.seq))")
     assert numbers == list(range(1, 61))
@@ -68,5 +72,6 @@ def test_a_new_page_begins_at_its_end_when_it_comes_by_a_link(page: Page, site: 
     page.locator(".story-card a").first.click()
     expect(page.locator("#messages > li")).to_have_count(20)
     page.wait_for_function(AT_THE_END)
-    page.wait_for_timeout(200)
+    expect(page.locator("html")).not_to_have_attribute("aria-busy", "true")
+    wait_for_frames(page)
     assert page.evaluate(AT_THE_END)

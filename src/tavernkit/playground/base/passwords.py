@@ -16,12 +16,14 @@ LONGEST_PASSWORD = 200
 # Each check takes 64 MiB and a tenth of a second of all cores: a crowd at the door must not take the machine.
 _AT_ONCE = 2
 
+HASHER = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
+
 
 class Passwords:
     """Hashes and checks with argon2id, outside the event loop and few at a time."""
 
-    def __init__(self) -> None:
-        self._hasher = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
+    def __init__(self, hasher: PasswordHash = HASHER) -> None:
+        self._hasher = hasher
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def hash(self, password: str) -> str:

@@ -50,11 +50,11 @@ async def check(url: str) -> SchemaState:
                 current = await connection.run_sync(revision_of)
     finally:
         await engine.dispose()
-    return SchemaState(current=current, newest=newest_revision())
+    return SchemaState(current=current, newest=_newest_revision())
 
 
 @cache
-def newest_revision() -> str | None:
+def _newest_revision() -> str | None:
     """The revision that this version of the program needs."""
     return ScriptDirectory.from_config(_config("")).get_current_head()
 

@@ -15,16 +15,13 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.runtime import Runtime, open_runtime
-from tavernkit.playground.edge.api.providers import router
-from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.playing import one_story
-from tests.playground.support.api import ORIGIN
+from tests.playground.support.api import asking
 
-__all__ = ["Desk", "open_desk"]
+__all__ = ["ProviderAdmin", "open_provider_admin"]
 
 
-class Desk:
+class ProviderAdmin:
     """The application and its API."""
 
     def __init__(self, runtime: Runtime, owner_id: UUID, api: httpx2.AsyncClient) -> None:
@@ -52,24 +49,8 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(url: str, folder: Path, **settings: Any) -> AsyncIterator[Desk]:
+async def open_provider_admin(url: str, folder: Path, **settings: Any) -> AsyncIterator[ProviderAdmin]:
     async with open_runtime(AppConfig(data_dir=folder, database_url=url, **settings)) as runtime:
         owner_id, _ = await one_story(runtime)
-        app = _app(runtime, owner_id)
-        app.state.runtime, app.state.owner_id = runtime, owner_id
-        async with httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app), base_url=f"{ORIGIN}{API_PREFIX}", headers={"Origin": ORIGIN}
-        ) as api:
-            yield Desk(runtime, owner_id, api)
-
-
-_apps: list[Any] = []
-
-
-def _app(runtime: Runtime, owner_id: UUID) -> Any:
-    """The application for this desk. Its routes take longer to make than most tests, so desks share them."""
-    if not _apps:
-        app = create_app(runtime, owner_id)
-        app.include_router(router, prefix=API_PREFIX)
-        _apps.append(app)
-    return _apps[0]
+        async with asking(runtime, owner_id) as api:
+            yield ProviderAdmin(runtime, owner_id, api)
