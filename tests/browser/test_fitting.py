@@ -11,6 +11,7 @@ from tests.browser.conftest import OpenWindow
 from tests.browser.story import begin_story
 from tests.browser.test_library import file, import_file
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 LARGE = {
     "openai_max_context": 128_000,
@@ -44,7 +45,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedMode
             model_url=scripted_model.base_url,
             context_tokens="2048",
             response_tokens="256",
-            lease_seconds="30",
+            lease_seconds=str(HANG_SECONDS),
         )
     ) as server:
         yield server
