@@ -9,6 +9,7 @@ from tests.browser.conftest import OpenWindow
 from tests.browser.looks import assert_accessible
 from tests.browser.story import begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 
 def add(page: Page, name: str, address: str) -> None:
@@ -25,7 +26,8 @@ def add(page: Page, name: str, address: str) -> None:
 def test_a_model_is_added_tested_made_the_default_and_answers(
     open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with running(ServerProcess(tmp_path_factory.mktemp("models"), model_url="")) as server:
+    folder = tmp_path_factory.mktemp("models")
+    with running(ServerProcess(folder, model_url="", lease_seconds=str(HANG_SECONDS))) as server:
         page = open_window(server)
         add(page, "Mine", scripted_model.base_url)
         # The models are asked for at once.

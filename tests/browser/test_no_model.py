@@ -13,6 +13,7 @@ from tests.browser.story import begin_story
 from tests.browser.test_models import add
 from tests.playground.support.forking import Forked, tavernkit
 from tests.playground.support.server import Child, ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 
 def tavernkit_without_built_in_model(arguments: Sequence[str]) -> None:
@@ -39,7 +40,8 @@ def expect_no_model(page: Page) -> None:
 def test_without_the_built_in_model_pages_lead_to_adding_one_which_then_answers(
     open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with running(BareServer(tmp_path_factory.mktemp("bare"), model_url="")) as server:
+    folder = tmp_path_factory.mktemp("bare")
+    with running(BareServer(folder, model_url="", lease_seconds=str(HANG_SECONDS))) as server:
         page = open_window(server)
         page.goto("/")
         expect_no_model(page)

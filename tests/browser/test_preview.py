@@ -48,7 +48,7 @@ def test_everybody_s_prompt_can_be_looked_at(page: Page) -> None:
     expect(dialog).to_contain_text("The prompt for Ottoline")
 
 
-def test_it_has_an_address_of_its_own(story: Story) -> None:
+def test_the_preview_has_an_address_of_its_own(story: Story) -> None:
     address = story.page.url
     _open(story).get_by_role("link", name="Open as a page").click()
     story.page.wait_for_url("**/preview?speaker=*")
@@ -59,7 +59,7 @@ def test_it_has_an_address_of_its_own(story: Story) -> None:
     expect(story.page.get_by_role("heading", level=1)).to_contain_text("The prompt for Ottoline")
 
 
-def test_everybody_can_use_the_bar_the_dialogs_and_the_preview(page: Page, gate: Gate) -> None:
+def test_bar_dialogs_and_preview_of_a_group_fit_and_are_accessible(page: Page, gate: Gate) -> None:
     group = begin_group(page)
     group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
