@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.story import Story
+from tests.browser.story import Story, ask_api
 
 __all__ = ["Group", "begin_group"]
 
@@ -17,7 +17,6 @@ class Group(Story):
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
-        self.box = page.locator("#composer_text")
         self.bar = page.locator("#group_bar")
         self.now = page.locator("#group_bar .turns-now")
         self.queue = page.locator("#group_bar .queue > li")
@@ -49,11 +48,10 @@ def begin_group(page: Page, **rules: Any) -> Group:
     They answer in their order, and do not wait long when they are among themselves. `rules` are more settings of the
     space.
     """
-    page.goto("/")
-    ids = {card["name"]: card["id"] for card in _ask(page, "GET", "/characters")["items"]}
-    opened = _ask(page, "POST", "/spaces", {"character_ids": [ids["Ottoline Marsh"], ids["Tansy Harrow"]]})
+    ids = [ask_api(page, "GET", f"/characters?search={name}")["items"][0]["id"] for name in ("ottoline", "tansy")]
+    opened = ask_api(page, "POST", "/spaces", {"character_ids": ids})
     rules = {"reply_order": "list", "auto_mode_delay_ms": 200, **rules}
-    _ask(
+    ask_api(
         page,
         "PATCH",
         f"/spaces/{opened['space']['id']}/settings",
@@ -62,11 +60,3 @@ def begin_group(page: Page, **rules: Any) -> Group:
     page.goto(f"/conversations/{opened['conversation']['id']}")
     expect(page.locator("#messages > li")).to_have_count(2)
     return Group(page)
-
-
-def _ask(page: Page, method: str, path: str, body: Any = None) -> Any:
-    """What a program would ask for, in the name of whoever sits at the page."""
-    headers = {"Origin": page.url.rstrip("/")}
-    answer = page.request.fetch(f"/api/v1{path}", method=method, data=body, headers=headers)
-    assert answer.ok, answer.text()
-    return answer.json()

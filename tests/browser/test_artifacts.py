@@ -1,18 +1,16 @@
 """What pipelines keep of a story, on the chat page: the tab beside it, in the chat, over it, and its history."""
 
 import re
-from typing import Any, Literal
+from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tavernkit.artifacts.pipelines.examples import example_source
-from tests.browser.axe import violations
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
+from tests.browser.conftest import OpenWindow
+from tests.browser.looks import DESKTOP, PHONE, assert_accessible, show
+from tests.browser.story import Story, ask_api
 from tests.playground.support.server import ServerProcess
 
-API = "/api/v1"
 ATTACK = "<script>document.title='gone'</script><img src=x onerror=\"document.title='gone'\">"
 
 
@@ -58,7 +56,7 @@ def test_a_failed_step_is_shown_where_people_look_and_can_be_run_again(story: St
     expect(page.locator("section", has=page.locator("#pipelines_heading"))).to_contain_text("world/count Failed")
     page.go_back()
     mended = {"settings_version": 1, "content": counter("{{ art.count.value | default: 0 | plus: 1 }}")}
-    assert page.request.patch(f"{API}/pipeline_profiles/{profile_id}", data=mended, headers=origin(page)).ok
+    ask_api(page, "PATCH", f"/pipeline_profiles/{profile_id}", mended)
     page.locator("#panel_tab_state").click()
     page.get_by_role("button", name="Run now").click()
     expect(card).to_have_attribute("data-version", "1")
@@ -188,30 +186,30 @@ def test_notes_stand_in_the_chat_and_over_it_and_go_with_their_swipe(story: Stor
     expect(said.locator(".told-as")).to_contain_text("One. (she whispers)")
 
 
-@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
-def test_axe_finds_nothing_and_nothing_is_too_wide(
-    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
-) -> None:
-    page = open_window(site, size=size, theme=theme)
-    story = begin_story(page)
+def test_what_is_kept_fits_is_accessible_and_runs_no_script(story: Story) -> None:
+    page = story.page
     follow(page, profile(STATE, *NOTES, VOICES))
     play(story, "One.")
     play(story, f"{ATTACK} {'wide' * 100}")
     overlay, box = page.locator("#overlay_omen"), page.locator("#composer")
-    expect(overlay).to_be_visible()
-    assert overlaps(overlay, box) is False
-    assert violations(page) == []
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+    for size in (DESKTOP, PHONE):
+        show(page, size)
+        # Whether it is folded is decided when the page is opened.
+        page.reload()
+        expect(overlay).to_be_visible()
+        assert overlaps(overlay, box) is False
+    assert_accessible(page)
     assert page.title() != "gone"
+    show(page, DESKTOP)
     open_tab(page)
     expect(page.locator("#card_state")).to_be_visible()
     page.locator("#change_state_summary").click()
-    assert violations(page) == []
-    assert page.locator("#side_panel").evaluate("panel => panel.scrollWidth") <= size[0]
+    assert_accessible(page)
+    show(page, PHONE)
+    assert page.locator("#side_panel").evaluate("panel => panel.scrollWidth") <= PHONE[0]
     page.locator("#history_state").click()
     page.wait_for_url("**/artifacts/state")
-    assert violations(page) == []
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+    assert_accessible(page)
     assert page.title() != "gone"
 
 
@@ -257,27 +255,18 @@ def example(id: str) -> dict[str, Any]:
 
 def follow(page: Page, content: dict[str, Any]) -> str:
     """Have the story on the page follow a profile, as a program does; the id of the profile."""
-    conversation = re.search(r"/conversations/([0-9a-f-]+)", page.url)
-    assert conversation
-    made = page.request.post(
-        f"{API}/pipeline_profiles", data={"name": f"For {conversation[1]}", "content": content}, headers=origin(page)
-    )
-    assert made.ok, made.text()
-    choice = {"conversation_id": conversation[1], "profile_id": made.json()["id"]}
-    chosen = page.request.put(f"{API}/pipeline_choices", data=choice, headers=origin(page))
-    assert chosen.ok, chosen.text()
-    return str(made.json()["id"])
-
-
-def origin(page: Page) -> dict[str, str]:
-    return {"Origin": "/".join(page.url.split("/")[:3])}
+    conversation_id = Story(page).conversation_id
+    made = ask_api(page, "POST", "/pipeline_profiles", {"name": f"For {conversation_id}", "content": content})
+    choice = {"conversation_id": conversation_id, "profile_id": made["id"]}
+    ask_api(page, "PUT", "/pipeline_choices", choice)
+    return str(made["id"])
 
 
 def play(story: Story, text: str) -> None:
     """Say something, and wait until everything behind the answer is over."""
     before = story.replies.count()
-    story.page.locator("#composer_text").fill(text)
-    story.page.locator("#composer_text").press("Enter")
+    story.box.fill(text)
+    story.box.press("Enter")
     expect(story.replies).to_have_count(before + 1)
     expect(story.run).to_have_text(re.compile(r"^\s*$"))
 

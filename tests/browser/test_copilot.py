@@ -3,23 +3,18 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ServerProcess
+from tests.browser.conftest import Gate
+from tests.browser.looks import PHONE, fits, show
+from tests.browser.story import Story
 
 SUGGESTED = re.compile(r"I turn the key\.")
 
 
 @pytest.fixture
-def story(page: Page) -> Story:
-    return _with_an_answer(page)
-
-
-def _with_an_answer(page: Page) -> Story:
+def answered_story(story: Story) -> Story:
     """A story in which the scripted model says the same to everything, suggestions included."""
-    story = begin_story(page)
     story.send("[[say: I turn the key.]]")
     story.expect_one_reply("I turn the key.")
     return story
@@ -30,12 +25,14 @@ def _suggestions(story: Story, count: int = 3) -> Locator:
     story.page.get_by_role("button", name="Write for me").click()
     suggestions = story.page.get_by_role("region", name="Suggestions").get_by_role("listitem")
     expect(suggestions).to_have_count(count)
-    expect(suggestions).to_have_text([SUGGESTED] * count, timeout=20_000)
+    expect(suggestions).to_have_text([SUGGESTED] * count)
     return suggestions
 
 
-def test_a_suggestion_is_chosen_with_a_key_and_not_sent(story: Story) -> None:
+def test_suggestions_are_announced_and_chosen_with_a_key_and_not_sent(answered_story: Story) -> None:
+    story = answered_story
     _suggestions(story)
+    expect(story.page.locator("#announcer")).to_have_text("3 suggestions are there.")
     expect(story.box).to_be_focused()
     story.box.press("2")
     expect(story.box).to_have_value("I turn the key.")
@@ -47,7 +44,8 @@ def test_a_suggestion_is_chosen_with_a_key_and_not_sent(story: Story) -> None:
     expect(story.box).to_have_value("I turn the key.3")
 
 
-def test_a_suggestion_is_put_behind_what_was_written(story: Story) -> None:
+def test_a_suggestion_is_put_behind_what_was_written(answered_story: Story) -> None:
+    story = answered_story
     story.box.fill("First I listen.")
     suggestions = _suggestions(story, 2)
     expect(story.box).to_have_value("First I listen.")
@@ -55,7 +53,8 @@ def test_a_suggestion_is_put_behind_what_was_written(story: Story) -> None:
     expect(story.box).to_have_value("First I listen.\n\nI turn the key.")
 
 
-def test_the_list_is_gone_when_something_is_sent_and_when_it_is_closed(story: Story) -> None:
+def test_the_list_is_gone_when_something_is_sent_and_when_it_is_closed(answered_story: Story) -> None:
+    story = answered_story
     region = story.page.get_by_role("region", name="Suggestions")
     _suggestions(story, 1)
     story.box.press("Escape")
@@ -68,7 +67,8 @@ def test_the_list_is_gone_when_something_is_sent_and_when_it_is_closed(story: St
     expect(region).to_have_count(0)
 
 
-def test_numbers_belong_to_the_input_method_while_it_composes(story: Story) -> None:
+def test_numbers_belong_to_the_input_method_while_it_composes(answered_story: Story) -> None:
+    story = answered_story
     _suggestions(story, 2)
     story.box.dispatch_event("keydown", {"key": "1", "isComposing": True, "bubbles": True})
     story.box.dispatch_event("keydown", {"key": "1", "keyCode": 229, "bubbles": True})
@@ -77,24 +77,20 @@ def test_numbers_belong_to_the_input_method_while_it_composes(story: Story) -> N
     expect(story.page.get_by_role("region", name="Suggestions")).to_be_visible()
 
 
-def test_a_suggestion_that_failed_says_why(page: Page) -> None:
-    story = begin_story(page)
+def test_a_suggestion_that_failed_says_why(story: Story) -> None:
+    page = story.page
     story.send("[[error: 500]]")
     expect(story.button("Retry")).to_be_visible()
     page.get_by_label("How many suggestions").select_option("1")
     page.get_by_role("button", name="Write for me").click()
-    expect(page.locator(".candidate-error")).to_contain_text(".", timeout=20_000)
+    expect(page.locator(".candidate-error")).to_contain_text(".")
     story.box.press("1")
     expect(story.box).to_have_value("1")
 
 
-def test_suggestions_are_announced_once_they_are_there(story: Story) -> None:
-    _suggestions(story)
-    expect(story.page.locator("#announcer")).to_have_text("3 suggestions are there.")
-
-
-def test_the_list_leaves_room_on_a_phone(open_window: OpenWindow, site: ServerProcess) -> None:
-    story = _with_an_answer(open_window(site, size=PHONE))
+def test_the_list_leaves_room_on_a_phone(answered_story: Story) -> None:
+    story = answered_story
+    show(story.page, PHONE)
     _suggestions(story, 4)
     story.page.wait_for_function("() => Math.abs(document.scrollingElement.scrollHeight - innerHeight - scrollY) < 2")
     words, region = story.words.last.bounding_box(), story.page.locator("#candidates").bounding_box()
@@ -102,12 +98,14 @@ def test_the_list_leaves_room_on_a_phone(open_window: OpenWindow, site: ServerPr
     assert region is not None
     assert words["y"] + words["height"] <= region["y"]
     assert words["y"] >= 0
-    assert story.page.evaluate("document.scrollingElement.scrollWidth") <= PHONE[0]
+    assert fits(story.page)
 
 
-def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(page: Page) -> None:
-    story = begin_story(page)
-    story.send("[[slow: 20]]")
+def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(story: Story, gate: Gate) -> None:
+    page = story.page
+    story.change_space(auto_mode_delay_ms=600_000)
+    story.send(f"[[slow: 20]] {gate.behind(1)}")
+    gate.open()
     story.expect_one_reply("word20")
     page.get_by_role("button", name="Copilot").click()
     page.get_by_label("Let a model write my next").select_option("4")
@@ -115,7 +113,9 @@ def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(page: Page
     mode = page.locator("#copilot")
     expect(mode).to_contain_text("4 to go")
     expect(page.locator("#group_bar")).to_be_visible()
-    expect(mode).to_contain_text("3 to go", timeout=20_000)
+    # The last message steers what is written for its author as well.
+    gate.open()
+    expect(mode).to_contain_text("3 to go")
     expect(page.locator("#messages > li[data-role=user]")).to_have_count(2)
     story.box.press_sequentially("No, let me.")
     expect(mode.get_by_role("button", name="Copilot")).to_be_visible()
@@ -123,10 +123,11 @@ def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(page: Page
     expect(story.box).to_have_value("No, let me.")
 
 
-def test_the_copilot_stops_with_one_press(page: Page) -> None:
-    story = begin_story(page)
-    story.send("[[slow: 60]]")
-    story.expect_one_reply("word60")
+def test_the_copilot_stops_with_one_press(story: Story, gate: Gate) -> None:
+    page = story.page
+    story.send(f"[[slow: 20]] {gate.behind(1)}")
+    gate.open()
+    story.expect_one_reply("word20")
     page.get_by_role("button", name="Copilot").click()
     page.locator("#copilot_menu").get_by_role("button", name="Start").click()
     page.get_by_role("button", name=re.compile("write myself again")).click()

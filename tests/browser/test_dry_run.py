@@ -2,15 +2,15 @@
 
 import json
 import re
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.axe import violations
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
+from tests.browser.conftest import OpenWindow
+from tests.browser.looks import assert_accessible
+from tests.browser.story import Story, ask_api, begin_story
 from tests.playground.pipelines.contents import content
 from tests.playground.support.server import ServerProcess
 
@@ -55,22 +55,24 @@ def thinking(answer: str) -> dict[str, Any]:
 
 def open_editor(page: Page) -> Locator:
     """The editor of a profile that was made elsewhere; the place of its dry run."""
-    origin = {"Origin": re.sub(r"(?<=\d)/.*", "", page.url)}
-    made = page.request.post(
-        "/api/v1/pipeline_profiles", data={"name": f"Mind {uuid4()}", "content": content("mood")}, headers=origin
-    )
-    assert made.ok, made.text()
-    page.goto(f"/pipelines/{made.json()['id']}")
+    made = ask_api(page, "POST", "/pipeline_profiles", {"name": f"Mind {uuid4()}", "content": content("mood")})
+    page.goto(f"/pipelines/{made['id']}")
     frame = page.locator("#dry_run")
     frame.scroll_into_view_if_needed()
     expect(frame.get_by_role("button", name="Run")).to_be_visible()
     return frame
 
 
-def test_what_is_written_is_tried_on_a_story_and_changes_nothing(story: Story) -> None:
-    page, chat = story.page, story.page.url
+@pytest.fixture
+def answered_story(story: Story) -> Story:
     story.send("[[say: The lamp is lit.]] Is anybody there?")
     story.expect_one_reply("The lamp is lit.")
+    return story
+
+
+def test_what_is_written_is_tried_on_a_story_and_changes_nothing(answered_story: Story) -> None:
+    story = answered_story
+    page, chat = story.page, story.page.url
     frame = open_editor(page)
     page.get_by_label("Pipelines, as JSON").fill(json.dumps(thinking("She wants company.")))
     frame.get_by_role("combobox", name="Story").select_option(chat.rsplit("/", 1)[-1])
@@ -88,13 +90,11 @@ def test_what_is_written_is_tried_on_a_story_and_changes_nothing(story: Story) -
     block = frame.locator(".dry-run-block")
     expect(block).to_have_count(1)
     expect(block.locator("ins.line-added")).to_contain_text("She wants company.")
-    assert violations(page) == []
     # What was typed is still there, and still not saved.
     expect(page.get_by_label("Pipelines, as JSON")).to_have_value(re.compile("She wants company"))
     page.goto(chat)
     expect(story.messages).to_have_count(3)
-    state = page.request.get(f"/api/v1/conversations/{chat.rsplit('/', 1)[-1]}/artifacts").json()
-    assert state["items"] == []
+    assert ask_api(page, "GET", f"/conversations/{story.conversation_id}/artifacts")["items"] == []
 
 
 def test_what_cannot_be_tried_is_told_in_a_sentence_beside_the_form(
@@ -115,10 +115,8 @@ def test_what_cannot_be_tried_is_told_in_a_sentence_beside_the_form(
     expect(frame.get_by_role("alert")).to_have_count(0)
 
 
-def test_it_can_be_stopped(story: Story) -> None:
-    page = story.page
-    story.send("[[say: The lamp is lit.]]")
-    story.expect_one_reply("The lamp is lit.")
+def test_a_dry_run_can_be_stopped(answered_story: Story) -> None:
+    page = answered_story.page
     frame = open_editor(page)
     hanging = json.dumps(thinking("x")).replace("[[say: x]]", "[[hang]]")
     page.get_by_label("Pipelines, as JSON").fill(hanging)
@@ -128,21 +126,12 @@ def test_it_can_be_stopped(story: Story) -> None:
     expect(frame.locator("#dry_run_state")).to_contain_text("Stopped. Nothing was written.")
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_fits_and_can_be_read(
-    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int], theme: Literal["light", "dark"], pictures: Any
-) -> None:
-    page = open_window(site, size=size, theme=theme)
-    story = begin_story(page)
-    story.send("[[say: The lamp is lit.]]")
-    story.expect_one_reply("The lamp is lit.")
+def test_a_dry_run_fits_and_is_accessible(answered_story: Story) -> None:
+    page = answered_story.page
     frame = open_editor(page)
     page.get_by_label("Pipelines, as JSON").fill(json.dumps(thinking("She wants company. " * 30)))
     frame.get_by_role("button", name="Run").click()
     expect(frame.locator(".dry-run-steps > li")).to_have_count(2)
     for summary in frame.locator(".dry-run-steps summary").all():
         summary.click()
-    page.screenshot(path=pictures / "dry_run.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert violations(page) == []
+    assert_accessible(page)

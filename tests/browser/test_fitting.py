@@ -11,6 +11,7 @@ from tests.browser.conftest import OpenWindow
 from tests.browser.story import begin_story
 from tests.browser.test_library import file, import_file
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 LARGE = {
     "openai_max_context": 128_000,
@@ -36,7 +37,9 @@ LARGE = {
 
 
 @pytest.fixture
-def small(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
+def small_context_server(
+    tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel
+) -> Iterator[ServerProcess]:
     """A server whose model has a small context."""
     with running(
         ServerProcess(
@@ -44,16 +47,16 @@ def small(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedMode
             model_url=scripted_model.base_url,
             context_tokens="2048",
             response_tokens="256",
-            lease_seconds="30",
+            lease_seconds=str(HANG_SECONDS),
         )
     ) as server:
         yield server
 
 
 def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_too_large(
-    open_window: OpenWindow, small: ServerProcess
+    open_window: OpenWindow, small_context_server: ServerProcess
 ) -> None:
-    page = open_window(small)
+    page = open_window(small_context_server)
     import_file(page, "/presets", file("Large.json", LARGE))
     page.get_by_role("button", name="Make default").click()
     page.wait_for_url("**/presets")
@@ -81,8 +84,10 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     page.goto("about:blank")
 
 
-def test_a_reply_says_how_many_messages_did_not_fit(open_window: OpenWindow, small: ServerProcess) -> None:
-    page = open_window(small)
+def test_a_reply_says_how_many_messages_did_not_fit(
+    open_window: OpenWindow, small_context_server: ServerProcess
+) -> None:
+    page = open_window(small_context_server)
     story = begin_story(page)
     for number in range(3):
         story.send(f"[[say: Reply {number}.]] " + "The road went on. " * 150)

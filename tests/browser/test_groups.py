@@ -5,11 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.conftest import Gate, OpenWindow
 from tests.browser.groups import Group, begin_group
+from tests.browser.looks import DESKTOP, NARROWEST, PHONE, fits, show
+from tests.browser.story import begin_story
 from tests.playground.support.server import ServerProcess
 
-SLOW = "[[slow: 60]] Good evening."
+AT_THE_END = "() => Math.abs(document.scrollingElement.scrollHeight - innerHeight - scrollY) < 2"
 
 
 @pytest.fixture
@@ -17,37 +19,41 @@ def group(page: Page) -> Group:
     return begin_group(page)
 
 
-def test_the_bar_shows_who_speaks_and_who_is_next_as_the_round_goes_on(group: Group) -> None:
+def test_the_bar_shows_who_speaks_and_who_is_next_as_the_round_goes_on(group: Group, gate: Gate) -> None:
     expect(group.bar).to_contain_text("Nobody is speaking.")
-    group.send(SLOW)
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     expect(group.queue).to_have_count(1)
     expect(group.queue.first).to_contain_text("Tansy")
     expect(group.queue.first.locator(".place")).to_have_attribute("title", re.compile(r"\.$"))
-    expect(group.now).to_contain_text("Tansy", timeout=20_000)
+    gate.open()
+    expect(group.now).to_contain_text("Tansy")
     expect(group.queue).to_have_count(0)
-    expect(group.bar).to_contain_text("Nobody is speaking.", timeout=20_000)
+    gate.open()
+    expect(group.bar).to_contain_text("Nobody is speaking.")
     expect(group.replies).to_have_count(group.before + 2)
 
 
-def test_a_paused_round_waits_and_goes_on(group: Group) -> None:
-    group.send(SLOW)
+def test_a_paused_round_waits_and_goes_on(group: Group, gate: Gate) -> None:
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     group.press("Pause the round")
     expect(group.now).to_contain_text("Finishing")
     # Whoever pauses with the keyboard can go on with it.
     expect(group.button("Resume the round")).to_be_focused()
-    expect(group.bar).to_contain_text("The round is paused.", timeout=20_000)
+    gate.open()
+    expect(group.bar).to_contain_text("The round is paused.")
     expect(group.replies).to_have_count(group.before + 1)
     group.page.reload()
     expect(group.bar).to_contain_text("The round is paused.")
     group.press("Resume the round")
     expect(group.now).to_contain_text("Tansy")
-    expect(group.replies).to_have_count(group.before + 2, timeout=20_000)
+    gate.open()
+    expect(group.replies).to_have_count(group.before + 2)
 
 
-def test_a_turn_is_skipped_and_a_round_ended(group: Group) -> None:
-    group.send("[[slow: 400]] Good evening.")
+def test_a_turn_is_skipped_and_a_round_ended(group: Group, gate: Gate) -> None:
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     group.press("Skip this turn")
     expect(group.now).to_contain_text("Tansy")
@@ -71,21 +77,23 @@ def test_regenerate_repeats_the_whole_last_turn_where_the_space_says_so(page: Pa
     expect(group.bar).to_contain_text("Nobody is speaking.")
 
 
-def test_switching_automatic_replies_off_stops_the_characters(page: Page) -> None:
+def test_switching_automatic_replies_off_stops_the_characters(page: Page, gate: Gate) -> None:
     group = begin_group(page, auto_mode_enabled=True)
-    group.send("Good evening.")
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
+    gate.open(times=3)
     expect(group.replies.nth(group.before + 2)).to_be_attached()
     page.get_by_role("button", name="Side panel", exact=True).click()
     page.locator("#panel_tab_settings").click()
     page.locator("#layer_space").click()
     page.get_by_label("Characters go on by themselves").uncheck()
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    gate.open()
     expect(group.bar).to_contain_text("Nobody is speaking.")
     expect(group.queue).to_have_count(0)
 
 
-def test_the_order_is_changed_in_a_dialog(group: Group) -> None:
-    group.send("[[slow: 900]] Good evening.")
+def test_the_order_is_changed_in_a_dialog(group: Group, gate: Gate) -> None:
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     dialog = group.open_order()
     expect(dialog).to_contain_text(re.compile("Ottoline.*is speaking now", re.DOTALL))
@@ -105,21 +113,24 @@ def test_the_order_is_changed_in_a_dialog(group: Group) -> None:
     group.press("End the round")
 
 
-def test_an_order_for_a_round_that_is_over_shows_how_it_is_now(open_window: OpenWindow, site: ServerProcess) -> None:
+def test_an_order_for_a_round_that_is_over_shows_how_it_is_now(
+    open_window: OpenWindow, site: ServerProcess, gate: Gate
+) -> None:
     group = begin_group(open_window(site, expected_complaint="409"))
-    group.send("[[slow: 100]] Good evening.")
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     dialog = group.open_order()
-    expect(group.replies).to_have_count(group.before + 2, timeout=20_000)
+    gate.open(times=3)
+    expect(group.replies).to_have_count(group.before + 2)
     dialog.get_by_role("button", name="Save the order").click()
     expect(dialog.get_by_role("alert")).to_contain_text("The round has gone on in the meantime.")
     expect(dialog.get_by_role("alert")).to_contain_text("You had chosen: Tansy.")
     dialog.get_by_role("combobox").first.select_option(label="Tansy")
     dialog.get_by_role("button", name="Begin the round").click()
-    expect(group.replies).to_have_count(group.before + 3, timeout=20_000)
+    expect(group.replies).to_have_count(group.before + 3)
 
 
-def test_escape_closes_what_is_open_and_stops_nobody(group: Group) -> None:
-    group.send("[[slow: 900]] Good evening.")
+def test_escape_closes_what_is_open_and_stops_nobody(group: Group, gate: Gate) -> None:
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     dialog = group.open_order()
     group.page.keyboard.press("Escape")
@@ -132,11 +143,12 @@ def test_escape_closes_what_is_open_and_stops_nobody(group: Group) -> None:
     expect(group.bar).to_contain_text("was stopped")
 
 
-def test_the_menu_stays_open_while_the_bar_is_drawn_anew(group: Group) -> None:
-    group.send("[[slow: 100]] Good evening.")
+def test_the_menu_stays_open_while_the_bar_is_drawn_anew(group: Group, gate: Gate) -> None:
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     menu = group.menu()
     menu.get_by_label("Let them talk for").select_option("7")
-    expect(group.now).to_contain_text("Tansy", timeout=20_000)
+    gate.open()
+    expect(group.now).to_contain_text("Tansy")
     expect(menu).to_be_visible()
     expect(menu.get_by_label("Let them talk for")).to_have_value("7")
 
@@ -146,7 +158,7 @@ def test_a_message_that_nobody_answers_by_itself_says_to_choose_a_speaker(page: 
     group.send("Good evening.")
     expect(group.run).to_have_text("Nobody answers by itself here. Choose who speaks.")
     group.menu().get_by_role("button", name="Let Tansy speak").click()
-    expect(group.replies).to_have_count(group.before + 1, timeout=20_000)
+    expect(group.replies).to_have_count(group.before + 1)
     expect(group.run).to_have_text("")
 
 
@@ -168,24 +180,29 @@ def test_a_message_to_muted_characters_says_that_none_can_reply(group: Group) ->
 
 def test_somebody_is_let_speak(group: Group) -> None:
     group.menu().get_by_role("button", name="Let Tansy speak").click()
-    expect(group.replies).to_have_count(group.before + 1, timeout=20_000)
+    expect(group.replies).to_have_count(group.before + 1)
     expect(group.messages.last).to_contain_text("Tansy")
 
 
 def test_a_failed_round_says_why_and_can_be_skipped(group: Group) -> None:
     group.send("[[error: 500]] Good evening.")
-    expect(group.button("Retry")).to_be_visible(timeout=20_000)
+    expect(group.button("Retry")).to_be_visible()
     expect(group.bar.locator(".turns-sentence")).to_contain_text(".")
     group.press("Skip this turn")
     # The same words go wrong for the next one, too.
-    expect(group.bar).to_contain_text("Retry", timeout=20_000)
+    expect(group.bar).to_contain_text("Retry")
     group.press("End the round")
     expect(group.bar).to_contain_text("Nobody is speaking.")
 
 
 def test_auto_mode_counts_down_in_every_window_and_one_press_stops_it(
-    group: Group, open_window: OpenWindow, site: ServerProcess
+    group: Group, open_window: OpenWindow, site: ServerProcess, gate: Gate
 ) -> None:
+    # The last message steers what the characters say among themselves as well.
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
+    gate.open(times=2)
+    expect(group.replies).to_have_count(group.before + 2)
+    expect(group.bar).to_contain_text("Nobody is speaking.")
     other = open_window(site)
     other.goto(group.page.url)
     menu = group.menu()
@@ -194,49 +211,55 @@ def test_auto_mode_counts_down_in_every_window_and_one_press_stops_it(
     stop = group.button(re.compile("stop auto mode"))
     expect(stop).to_contain_text("2 to go")
     expect(other.locator("#group_bar")).to_contain_text("2 to go")
-    expect(stop).to_contain_text("1 to go", timeout=30_000)
+    gate.open(times=2)
+    expect(stop).to_contain_text("1 to go")
     stop.click()
     expect(stop).to_have_count(0)
     expect(other.locator("#group_bar")).not_to_contain_text("to go")
 
 
-def test_who_begins_and_who_ends_is_announced(group: Group) -> None:
+def test_who_begins_and_who_ends_is_announced(group: Group, gate: Gate) -> None:
     announcer = group.page.locator("#announcer")
-    group.send("[[slow: 30]] Good evening.")
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(announcer).to_contain_text("Ottoline is writing.")
-    expect(announcer).to_contain_text("Ottoline has answered. Tansy is writing.", timeout=20_000)
-    expect(announcer).to_contain_text("Tansy has answered.", timeout=20_000)
+    gate.open()
+    expect(announcer).to_contain_text("Ottoline has answered. Tansy is writing.")
+    gate.open()
+    expect(announcer).to_contain_text("Tansy has answered.")
 
 
 def test_a_story_with_one_character_has_no_bar(page: Page) -> None:
-    page.get_by_role("button", name="New story").first.click()
-    page.wait_for_url("**/conversations/*")
+    begin_story(page)
     expect(page.locator("#group_bar")).not_to_be_visible()
     before = page.locator("#messages > li").count()
     page.get_by_role("button", name="Go on").click()
-    expect(page.locator("#messages > li")).to_have_count(before + 1, timeout=20_000)
+    expect(page.locator("#messages > li")).to_have_count(before + 1)
 
 
-@pytest.mark.parametrize("size", [PHONE, (360, 640), DESKTOP], ids=["phone", "narrowest", "desktop"])
-def test_the_bar_covers_nothing_and_fits(open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]) -> None:
-    group = begin_group(open_window(site, size=size))
-    group.send("[[slow: 900]] Good evening.")
-    expect(group.page.locator("#run .story")).to_contain_text("word60", timeout=20_000)
-    assert _bottom(group.page.locator("#run .story")) <= _top(group.bar)
-    for name in ("Pause the round", "Skip this turn", "End the round", "Who speaks"):
-        expect(group.button(name)).to_be_in_viewport(ratio=1)
-    expect(group.page.get_by_role("button", name="Write for me")).to_be_in_viewport(ratio=1)
-    expect(group.page.get_by_role("link", name="Preview the prompt")).to_be_in_viewport(ratio=1)
-    assert group.page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+def test_the_bar_covers_nothing_and_fits(group: Group, gate: Gate) -> None:
+    page = group.page
+    group.send(f"[[slow: 70]] {gate.behind(60)}")
+    group.wait_until_reply_says("word60")
+    for size in (PHONE, NARROWEST, DESKTOP):
+        show(page, size)
+        page.wait_for_function(AT_THE_END)
+        assert _bottom(group.reply) <= _top(group.bar)
+        for name in ("Pause the round", "Skip this turn", "End the round", "Who speaks"):
+            expect(group.button(name)).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("button", name="Write for me")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("link", name="Preview the prompt")).to_be_in_viewport(ratio=1)
+        assert fits(page)
     group.press("End the round")
     expect(group.bar).to_contain_text("Nobody is speaking.")
-    group.page.wait_for_timeout(200)
-    assert _bottom(group.messages.last) <= _top(group.bar)
+    for size in (PHONE, NARROWEST, DESKTOP):
+        show(page, size)
+        page.wait_for_function(AT_THE_END)
+        assert _bottom(group.messages.last) <= _top(group.bar)
 
 
-def test_a_long_queue_is_shown_whole_on_a_phone(open_window: OpenWindow, site: ServerProcess) -> None:
-    group = begin_group(open_window(site, size=PHONE))
-    group.send("[[slow: 900]] Good evening.")
+def test_a_long_queue_is_shown_whole_on_a_phone(group: Group, gate: Gate) -> None:
+    show(group.page, PHONE)
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
     dialog = group.open_order()
     for place in range(1, 6):

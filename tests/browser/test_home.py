@@ -1,15 +1,10 @@
 """The first page, a new story, the palette and the help."""
 
-import re
-import time
-
-import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.conftest import Gate, OpenWindow
 from tests.browser.story import Story, begin_story
-from tests.playground.characters.builders import json_card
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 
@@ -19,6 +14,7 @@ def test_an_empty_installation_is_a_small_world(
     folder = tmp_path_factory.mktemp("first")
     with running(ServerProcess(folder, model_url=scripted_model.base_url)) as server:
         page = open_window(server)
+        page.goto("/")
         page.get_by_role("link", name="The end of line nine").click()
         story = Story(page)
         expect(story.words).to_have_count(2)
@@ -29,6 +25,7 @@ def test_an_empty_installation_is_a_small_world(
 
 def test_a_story_with_two_characters_and_a_name(open_window: OpenWindow, site: ServerProcess) -> None:
     page = open_window(site, expected_complaint="422")
+    page.goto("/")
     page.get_by_role("link", name="New story").click()
     page.get_by_role("button", name="Begin").click()
     expect(page.locator("#main").get_by_role("alert")).to_contain_text("Choose at least one character.")
@@ -77,37 +74,8 @@ def test_the_chat_of_an_archived_story_restores_it(story: Story) -> None:
     expect(story.box).to_be_visible()
 
 
-def test_a_new_story_finds_a_character_among_more_than_are_listed(page: Page, site: ServerProcess) -> None:
-    files = [("files", (f"{n}.json", json_card(name=f"Crowd {n:03}"), "application/json")) for n in range(205)]
-    with httpx2.Client(base_url=f"{site.url}/api/v1", headers={"Origin": site.url}, timeout=60, trust_env=False) as api:
-        job = api.post("/characters/import", files=files).raise_for_status().json()
-        deadline = time.monotonic() + 120
-        while api.get(f"/jobs/{job['id']}").raise_for_status().json()["status"] != "succeeded":
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-    page.goto("/spaces/new")
-    expect(page.get_by_text("The first 200 are shown. Search for the others.")).to_be_visible()
-    expect(page.get_by_label("Crowd 204")).to_have_count(0)
-    page.get_by_label("Crowd 001").check()
-    page.get_by_label("What the story is called").fill("Two of many")
-    search = page.get_by_role("searchbox", name="Search")
-    search.press_sequentially("crowd 204")
-    expect(page.get_by_label("Crowd 204")).to_be_visible()
-    expect(search).to_be_focused()
-    page.get_by_label("Crowd 204").check()
-    expect(page.get_by_label("Crowd 001")).to_be_checked()
-    expect(page.get_by_label("Crowd 002")).to_have_count(0)
-    search.fill("")
-    expect(page.get_by_label("Crowd 002")).to_be_visible()
-    expect(page.get_by_label("Crowd 204")).to_be_checked()
-    page.get_by_role("button", name="Begin").click()
-    page.wait_for_url("**/conversations/*")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.goto("/")
-    expect(page.get_by_role("link", name="Two of many")).to_be_visible()
-
-
 def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:
+    page.goto("/")
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog", name="Go to")
     expect(palette.get_by_role("option").first).to_have_attribute("aria-selected", "true")
@@ -131,8 +99,8 @@ def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
 
 
-def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story) -> None:
-    story.send("[[slow: 200]] Go on.")
+def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story, gate: Gate) -> None:
+    story.send(f"[[slow: 20]] {gate.behind(3)} Go on.")
     story.wait_until_reply_says("word3")
     story.box.press_sequentially("a k ? of mine")
     expect(story.box).to_have_value("a k ? of mine")
@@ -143,10 +111,12 @@ def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story) -> None:
     expect(palette).to_be_hidden()
     expect(story.box).to_be_focused()
     expect(story.box).to_have_value("a k ? of mine")
-    story.expect_one_reply("word199 word200")
+    gate.open()
+    story.expect_one_reply("word19 word20")
 
 
 def test_a_question_mark_tells_the_keys_unless_somebody_writes_it(page: Page) -> None:
+    page.goto("/")
     help = page.get_by_role("dialog", name="Keys")
     page.keyboard.press("?")
     expect(help).to_contain_text("New line")
@@ -159,15 +129,8 @@ def test_a_question_mark_tells_the_keys_unless_somebody_writes_it(page: Page) ->
 
 
 def test_nothing_opens_while_a_character_is_composed(page: Page) -> None:
+    page.goto("/")
     composing = "new KeyboardEvent('keydown', {key: %r, ctrlKey: %s, isComposing: true, bubbles: true})"
     for key, control in (("k", "true"), ("?", "false")):
         page.evaluate(f"() => document.body.dispatchEvent({composing % (key, control)})")
     expect(page.locator("dialog[open]")).to_have_count(0)
-
-
-@pytest.mark.parametrize("size", [PHONE, (360, 640), DESKTOP], ids=["phone", "narrowest", "desktop"])
-def test_the_page_of_a_new_story_fits(open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]) -> None:
-    page = open_window(site, size=size)
-    page.goto("/spaces/new")
-    expect(page.get_by_role("heading", name=re.compile("New story"))).to_be_visible()
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]

@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tavernkit.playground.edge.presenting.messages import MESSAGES_PER_PAGE
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.conftest import Gate, OpenWindow
+from tests.browser.looks import DESKTOP, PHONE, show
 from tests.browser.story import Story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.playground.web.hostile.corpus import HUGE, NAMES, SURVIVOR, TEXTS
+from tests.support.hanging import HANG_SECONDS
 
 WATCH = "window.ran = []; window.pwned = () => { window.ran.push(document.readyState) }"
 # What a message may not have in it, as the browser has read it.
@@ -53,7 +55,7 @@ class HostileSite:
     def __init__(self, server: ServerProcess) -> None:
         self.server = server
         self._client = httpx2.Client(
-            base_url=f"{server.url}/api/v1", headers={"Origin": server.url}, timeout=60, trust_env=False
+            base_url=f"{server.url}/api/v1", headers={"Origin": server.url}, timeout=HANG_SECONDS, trust_env=False
         )
         self.character_ids = [self._add_character(NAMES[name]) for name in IN_LISTS]
         self._add_lorebook()
@@ -123,7 +125,8 @@ class HostileSite:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[HostileSite]:
     folder = tmp_path_factory.mktemp("hostile")
-    with running(ServerProcess(folder, model_url=scripted_model.base_url)) as server:
+    lasting = ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds=str(HANG_SECONDS))
+    with running(lasting) as server:
         site = HostileSite(server)
         yield site
         site.close()
@@ -147,11 +150,8 @@ def assert_usable(page: Page, url: str) -> None:
     }""")
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_hostile_conversations_are_only_words(
-    open_window: OpenWindow, hostile: HostileSite, size: tuple[int, int]
-) -> None:
-    page = open_window(hostile.server, size=size)
+def test_hostile_conversations_are_only_words(open_window: OpenWindow, hostile: HostileSite) -> None:
+    page = open_window(hostile.server)
     page.add_init_script(WATCH)
     for conversation_id in hostile.conversations:
         url = f"{hostile.server.url}/conversations/{conversation_id}"
@@ -159,24 +159,34 @@ def test_hostile_conversations_are_only_words(
         shown = page.locator("#messages .story")
         expect(shown.filter(has_text=SURVIVOR)).to_have_count(shown.count())
         assert shown.count() > 5
-        assert_unharmed(page)
-        assert_usable(page, url)
+        for size in (DESKTOP, PHONE):
+            show(page, size)
+            assert_unharmed(page)
+            assert_usable(page, url)
     # Whoever touches and walks through it starts nothing either.
-    page.mouse.move(size[0] / 2, size[1] / 2)
-    page.mouse.wheel(0, -3_000)
-    for _ in range(20):
-        page.keyboard.press("Tab")
+    for size in (DESKTOP, PHONE):
+        show(page, size)
+        page.mouse.move(size[0] / 2, size[1] / 2)
+        page.mouse.wheel(0, -3_000)
+        for _ in range(20):
+            page.keyboard.press("Tab")
     assert page.evaluate("window.ran") == []
 
 
-def test_a_hostile_reply_is_only_words_while_it_is_written(open_window: OpenWindow, hostile: HostileSite) -> None:
+def test_a_hostile_reply_is_only_words_while_it_is_written(
+    open_window: OpenWindow, hostile: HostileSite, gate: Gate
+) -> None:
     page = open_window(hostile.server)
     page.add_init_script(WATCH)
     url = f"{hostile.server.url}/conversations/{hostile.conversations[0]}"
     page.goto(url)
     story = Story(page)
-    story.send("[[say: <img src=x onerror=pwned()> <script>pwned()</script> <svg onload=pwned()> stays]]")
-    expect(story.replies.filter(has_text="stays")).to_have_count(1, timeout=30_000)
+    attack = "<img src=x onerror=pwned()> <script>pwned()</script> <svg onload=pwned()> stays"
+    story.send(f"[[say: {attack} here]] {gate.behind(len(attack.split()))}")
+    story.wait_until_reply_says("stays")
+    assert_unharmed(page)
+    gate.open()
+    expect(story.replies.filter(has_text="stays here")).to_have_count(1)
     assert_unharmed(page)
     assert_usable(page, url)
 
@@ -191,7 +201,7 @@ def test_messages_of_megabytes_leave_the_page_usable(open_window: OpenWindow, ho
     assert_usable(page, url)
     story = Story(page)
     story.send("[[say: Still here.]]")
-    expect(story.replies.filter(has_text="Still here.")).to_have_count(1, timeout=60_000)
+    expect(story.replies.filter(has_text="Still here.")).to_have_count(1)
 
 
 def test_hostile_names_stay_in_their_lists(open_window: OpenWindow, hostile: HostileSite) -> None:

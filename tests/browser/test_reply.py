@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, OpenWindow
+from tests.browser.conftest import Gate, OpenWindow
+from tests.browser.looks import PHONE, Size, drawn, show
 from tests.browser.story import Story, begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
-GROWN = "([run, length]) => run.textContent.length > length"
 # Where the words of the reply and the name above them stand, after each time that the page was drawn.
 WATCH = """() => {
   window.places = []
@@ -27,33 +28,36 @@ WATCH = """() => {
 TALL = (800, 1500)
 
 
-def test_from_the_first_page_to_a_streamed_reply(page: Page) -> None:
-    story = begin_story(page)
-    story.send("[[slow: 120]] Good evening.")
-    story.wait_until_reply_says("word5")
-    for _ in range(3):
-        length = len(story.reply.text_content() or "")
-        page.wait_for_function(GROWN, arg=[story.reply.element_handle(), length])
-    expect(story.messages).to_have_count(2)
-    story.expect_one_reply("word119 word120")
+def test_from_the_first_page_to_a_streamed_reply(page: Page, gate: Gate) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="New story").first.click()
+    page.wait_for_url("**/conversations/*")
+    story = Story(page)
+    story.send(f"[[slow: 20]] {gate.behind(5, 10, 15)} Good evening.")
+    for words in (5, 10, 15):
+        story.wait_until_reply_says(f"word{words}")
+        expect(story.reply).not_to_contain_text(f"word{words + 1}")
+        gate.open()
+    story.expect_one_reply("word19 word20")
     expect(story.messages).to_have_count(3)
     page.reload()
     expect(story.messages).to_have_count(3)
-    story.expect_one_reply("word119 word120")
+    story.expect_one_reply("word19 word20")
 
 
 @pytest.mark.parametrize(
     ("size", "edge"), [(TALL, "top"), (PHONE, "bottom")], ids=["a page with room below", "a page that scrolls"]
 )
-def test_the_bubble_becomes_the_message_without_a_jump(
-    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int], edge: str
-) -> None:
-    story = begin_story(open_window(site, size=size))
-    story.send("[[slow: 80]]")
-    story.wait_until_reply_says("word5")
+def test_the_bubble_becomes_the_message_without_a_jump(story: Story, gate: Gate, size: Size, edge: str) -> None:
+    show(story.page, size)
+    story.send(f"[[slow: 80]] {gate.behind(80)}")
+    story.wait_until_reply_says("word80")
+    drawn(story.page)
     story.page.evaluate(WATCH)
+    drawn(story.page)
+    gate.open()
     story.expect_one_reply("word79 word80")
-    story.page.wait_for_timeout(200)
+    drawn(story.page)
     places = story.page.evaluate("window.places")
     bubble = [place for place in places if place["bubble"]][-1]
     for message in [place for place in places if not place["bubble"]]:
@@ -102,15 +106,18 @@ def test_a_draft_survives_a_reload_and_stays_in_its_story(story: Story) -> None:
     expect(story.box).to_have_value("Half a thought, ")
 
 
-def test_what_is_sent_while_a_reply_is_written_stays_in_the_box(open_window: OpenWindow, site: ServerProcess) -> None:
+def test_what_is_sent_while_a_reply_is_written_stays_in_the_box(
+    open_window: OpenWindow, site: ServerProcess, gate: Gate
+) -> None:
     story = begin_story(open_window(site, expected_complaint="423"))
-    story.send("[[slow: 100]]")
+    story.send(f"[[slow: 10]] {gate.behind(5)}")
     story.wait_until_reply_says("word5")
     story.box.fill("And another thing")
     story.box.press("Enter")
     expect(story.page.get_by_role("alert")).to_contain_text("still being written")
     expect(story.box).to_have_value("And another thing")
-    story.expect_one_reply("word100")
+    gate.open()
+    story.expect_one_reply("word9 word10")
     expect(story.messages).to_have_count(3)
     expect(story.box).to_have_value("And another thing")
 
@@ -135,8 +142,9 @@ def test_a_reply_that_broke_off_keeps_its_text(story: Story) -> None:
 
 
 def test_retry_works_once_the_model_is_back(open_window: OpenWindow, tmp_path: Path) -> None:
-    model = ScriptedModel(tmp_path, delay=0.01)
-    with running(ServerProcess(tmp_path, model_url=model.base_url)) as server:
+    model = ScriptedModel(tmp_path, delay=0)
+    lasting = ServerProcess(tmp_path, model_url=model.base_url, lease_seconds=str(HANG_SECONDS))
+    with running(lasting) as server:
         story = begin_story(open_window(server))
         story.send("[[say: Here I am.]]")
         expect(story.button("Retry")).to_be_visible()

@@ -193,13 +193,13 @@ def test_a_lost_connection_loses_no_setting(open_window: OpenWindow, site: Serve
     _settings(page, "conversation")
     expect(page.get_by_label("Note", exact=True)).to_have_value("It rains.")
     page.unroute("**/api/v1/conversations/*/settings")
-    expect(page.get_by_text(SAVED, exact=True)).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
 
 
 def test_a_save_that_the_server_never_answers_is_reported_and_tried_again(
     open_window: OpenWindow, site: ServerProcess
 ) -> None:
-    page = open_window(site)
+    page = open_window(site, new_profile=True)
     page.clock.install()
     begin_story(page)
     _settings(page, "conversation")

@@ -2,12 +2,13 @@
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Gate
 from tests.browser.groups import Group, begin_group
 from tests.browser.story import Story
 
 
-def test_a_reload_goes_on_with_the_text_so_far(story: Story) -> None:
-    story.send("[[slow: 150]]")
+def test_a_reload_goes_on_with_the_text_so_far(story: Story, gate: Gate) -> None:
+    story.send(f"[[slow: 100]] {gate.behind(40, 80)}")
     story.wait_until_reply_says("word40")
     # As it comes from the server, before any event could bring it.
     response = story.page.reload(wait_until="commit")
@@ -15,33 +16,36 @@ def test_a_reload_goes_on_with_the_text_so_far(story: Story) -> None:
     assert "word1 word2" in response.text()
     expect(story.reply).to_contain_text("word40")
     expect(story.messages).to_have_count(2)
+    gate.open()
     story.wait_until_reply_says("word80")
     assert _is_gapless(story.reply.inner_text())
-    story.expect_one_reply("word149 word150")
+    gate.open()
+    story.expect_one_reply("word99 word100")
     expect(story.messages).to_have_count(3)
     assert _is_gapless(story.words.last.inner_text())
 
 
-def test_a_second_tab_sees_the_same(story: Story) -> None:
+def test_a_second_tab_sees_the_same(story: Story, gate: Gate) -> None:
     tab = story.page.context.new_page()
     tab.goto(story.page.url)
     other = Story(tab)
-    story.send("[[slow: 150]] Hello from here.")
+    story.send(f"[[slow: 20]] {gate.behind(10)} Hello from here.")
     expect(other.words.last).to_contain_text("Hello from here.")
     other.wait_until_reply_says("word10")
     expect(story.messages).to_have_count(2)
     expect(other.messages).to_have_count(2)
+    gate.open()
     for view in (story, other):
-        view.expect_one_reply("word149 word150")
+        view.expect_one_reply("word19 word20")
         expect(view.messages).to_have_count(3)
     assert other.words.all_inner_texts() == story.words.all_inner_texts()
 
 
-def test_what_one_tab_stops_and_keeps_is_stopped_and_kept_in_the_other(story: Story) -> None:
+def test_what_one_tab_stops_and_keeps_is_stopped_and_kept_in_the_other(story: Story, gate: Gate) -> None:
     tab = story.page.context.new_page()
     tab.goto(story.page.url)
     other = Story(tab)
-    story.send("[[slow: 600]]")
+    story.send(f"[[slow: 10]] {gate.behind(5)}")
     other.wait_until_reply_says("word5")
     other.stop()
     expect(story.button("Keep")).to_be_visible()
@@ -93,11 +97,9 @@ def test_a_run_that_ends_is_in_the_open_list(story: Story) -> None:
     _members(page)
     page.locator("#panel_tab_runs").click()
     expect(page.get_by_text("Nobody has answered here yet.")).to_be_visible()
-    box = page.locator("#composer_text")
-    box.fill("[[say: By the window.]]")
-    box.press("Enter")
+    story.send("[[say: By the window.]]")
     expect(page.locator(".run-row .run-state-succeeded")).to_have_count(1)
-    expect(box).to_be_focused()
+    expect(story.box).to_be_focused()
 
 
 def _members(page: Page) -> Locator:

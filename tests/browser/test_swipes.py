@@ -2,12 +2,12 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import PHONE, OpenWindow
+from tests.browser.conftest import Gate, OpenWindow
+from tests.browser.looks import PHONE, drawn
 from tests.browser.story import Story, begin_story
-from tests.browser.test_messages import choose, composer, say
+from tests.browser.test_messages import choose, say
 from tests.playground.support.server import ServerProcess
 
-WITHIN = 20_000
 COMPOSING = """box => {
   const key = new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true, isComposing: true })
   box.dispatchEvent(key)
@@ -30,7 +30,7 @@ def count(message: Locator) -> Locator:
 
 
 def expect_version(message: Locator, number: int, of: int) -> None:
-    expect(count(message)).to_have_text(f"Version {number}/ of {of}", timeout=WITHIN)
+    expect(count(message)).to_have_text(f"Version {number}/ of {of}")
 
 
 def wipe(page: Page, message: Locator, by: int, *, down: int = 0, steps: int = 4) -> None:
@@ -47,13 +47,15 @@ def wipe(page: Page, message: Locator, by: int, *, down: int = 0, steps: int = 4
     touch.detach()
 
 
-def test_another_version_is_told_in_its_place(story: Story) -> None:
-    say(story, "[[slow: 40]]")
+def test_another_version_is_told_in_its_place(story: Story, gate: Gate) -> None:
+    gate.open()
+    say(story, f"[[slow: 10]] {gate.behind(3)}")
     reply = story.messages.last
     expect_version(reply, 1, 1)
     reply.get_by_role("button", name="Another version").click()
     story.wait_until_reply_says("word3")
     expect(story.messages).to_have_count(3)
+    gate.open()
     expect_version(reply, 2, 2)
     expect(story.run).to_be_empty()
     expect(story.messages).to_have_count(3)
@@ -64,14 +66,18 @@ def test_another_version_is_told_in_its_place(story: Story) -> None:
     expect_version(reply, 1, 2)
 
 
-def test_the_bubble_becomes_the_version_without_a_jump(story: Story) -> None:
-    say(story, "[[slow: 60]]")
+def test_the_bubble_becomes_the_version_without_a_jump(story: Story, gate: Gate) -> None:
+    gate.open(times=2)
+    say(story, f"[[slow: 60]] {gate.behind(10, 30)}")
     story.messages.last.get_by_role("button", name="Another version").click()
     story.wait_until_reply_says("word10")
     story.page.evaluate(WATCH)
+    gate.open()
+    story.wait_until_reply_says("word30")
+    gate.open()
     expect_version(story.messages.last, 2, 2)
     expect(story.run).to_be_empty()
-    story.page.wait_for_timeout(200)
+    drawn(story.page)
     assert story.page.evaluate("window.farthest") < 3
 
 
@@ -81,7 +87,7 @@ def test_an_earlier_reply_is_told_anew_in_a_branch(story: Story) -> None:
     choose(story.messages.first, "Regenerate in a branch")
     story.page.wait_for_url(lambda address: address != first)
     expect(story.messages).to_have_count(1)
-    expect(story.run).to_be_empty(timeout=WITHIN)
+    expect(story.run).to_be_empty()
 
 
 def test_a_reply_goes_on(story: Story) -> None:
@@ -102,7 +108,7 @@ def test_only_the_last_reply_offers_another_version(story: Story) -> None:
 
 def test_keys_go_through_the_versions_only_while_the_box_is_empty(story: Story) -> None:
     say(story, "[[say: Good.]]")
-    reply, box = story.messages.last, composer(story.page)
+    reply, box = story.messages.last, story.box
     box.fill("abc")
     box.press("ArrowRight")
     box.fill("")
@@ -125,12 +131,15 @@ def test_keys_go_through_the_versions_only_while_the_box_is_empty(story: Story) 
 
 def test_a_finger_goes_through_the_versions(open_window: OpenWindow, site: ServerProcess) -> None:
     story = begin_story(open_window(site, size=PHONE))
+    asked: list[str] = []
     say(story, "[[say: Good and long enough for a finger to be moved over it.]]")
     reply = story.messages.last
+    story.page.on("request", lambda request: asked.append(request.url))
     wipe(story.page, reply, -30)
     wipe(story.page, reply, -60, down=-80)
     wipe(story.page, story.messages.nth(1), -120)
-    story.page.wait_for_timeout(300)
+    drawn(story.page)
+    assert asked == []
     expect_version(reply, 1, 1)
     wipe(story.page, reply, -120)
     expect_version(reply, 2, 2)

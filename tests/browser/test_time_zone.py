@@ -11,6 +11,7 @@ from tests.browser.conftest import OpenWindow
 from tests.browser.story import begin_story
 from tests.browser.test_library import file, import_file
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
 
 FAR = "Pacific/Kiritimati"
 ADDRESS = "**/account/time_zone"
@@ -31,7 +32,7 @@ def test_prompts_have_the_time_of_the_persons_browser(
     browser: Browser, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("zone")
-    with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds="30")) as server:
+    with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds=str(HANG_SECONDS))) as server:
         context = browser.new_context(base_url=server.url, timezone_id=FAR)
         page = context.new_page()
         with page.expect_response(ADDRESS) as sent:
@@ -61,6 +62,7 @@ def test_a_time_zone_that_the_server_could_not_store_is_sent_again(
     open_window: OpenWindow, site: ServerProcess
 ) -> None:
     page = open_window(site, expected_complaint="503")
+    page.goto("/")
     forget_time_zone(page)
     page.route(ADDRESS, lambda route: route.fulfill(status=503), times=1)
     for status in (503, 204):
@@ -70,7 +72,8 @@ def test_a_time_zone_that_the_server_could_not_store_is_sent_again(
 
 
 def test_a_time_zone_that_the_server_never_answers_is_given_up(open_window: OpenWindow, site: ServerProcess) -> None:
-    page = open_window(site)
+    page = open_window(site, new_profile=True)
+    page.goto("/")
     forget_time_zone(page)
     page.clock.install()
     page.route(ADDRESS, lambda _: None)

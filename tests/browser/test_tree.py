@@ -1,16 +1,9 @@
 """The tree of conversations, and the way from one to another."""
 
-from pathlib import Path
-from typing import Any, Literal
-
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
-from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ServerProcess
-
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+from tests.browser.looks import assert_accessible
+from tests.browser.story import Story, ask_api
 
 
 def test_from_the_tree_to_a_branch_and_back_by_the_bar(story: Story) -> None:
@@ -56,51 +49,28 @@ def test_another_conversation_begins_in_the_same_space(story: Story) -> None:
     expect(page.locator(".space-story")).to_have_count(2)
 
 
-@pytest.mark.parametrize(("theme", "size"), [("dark", PHONE), ("light", DESKTOP)], ids=["dark-phone", "light-desktop"])
-def test_tree_and_space_fit_and_axe_finds_nothing(
-    open_window: OpenWindow,
-    site: ServerProcess,
-    pictures: Path,
-    theme: Literal["light", "dark"],
-    size: tuple[int, int],
-) -> None:
-    page = open_window(site, size=size, theme=theme)
-    begin_story(page)
-    branch = page.url.rpartition("/")[2]
+def test_tree_and_space_fit_and_are_accessible(story: Story) -> None:
+    page = story.page
+    branch = story.conversation_id
     for number in range(4):
         page.goto(f"/conversations/{branch}")
         branch = _branch(page, f"Branch {number} with a title that is rather long for a phone")
     page.goto(f"/conversations/{branch}/tree")
     expect(page.locator(".tree-node")).to_have_count(5)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
-    assert _violations(page) == []
-    page.screenshot(path=pictures / "tree.png", full_page=True)
+    assert_accessible(page)
     page.get_by_role("navigation", name="Where you are").get_by_role("link").first.click()
     page.wait_for_url("**/spaces/*")
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
-    assert _violations(page) == []
+    assert_accessible(page)
 
 
 def _branch(page: Page, title: str) -> str:
     """Branch from the last message, as a program would; gives the new conversation."""
-    conversation = page.url.partition("?")[0].rpartition("/")[2]
     message = page.locator("#messages > li.message").last.get_attribute("id")
     assert message is not None
-    made = page.request.post(
-        f"/api/v1/conversations/{conversation}/fork",
-        data={"message_id": message.removeprefix("message_"), "title": title},
-        headers={"Origin": page.url.partition("/conversations")[0]},
+    made = ask_api(
+        page,
+        "POST",
+        f"/conversations/{Story(page).conversation_id}/fork",
+        {"message_id": message.removeprefix("message_"), "title": title},
     )
-    assert made.ok, made.text()
-    id: str = made.json()["id"]
-    return id
-
-
-def _violations(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    result: dict[str, Any] = page.evaluate("() => axe.run()")
-    return [
-        f"{violation['id']}: {violation['help']}: {node['html']}"
-        for violation in result["violations"]
-        for node in violation["nodes"]
-    ]
+    return str(made["id"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tavernkit.playground.base.llm.base import TextDelta
 from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
 from tavernkit.playground.base.llm.scripted import canned_reply, split_words
 from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
@@ -41,6 +42,8 @@ QUOTING = Act(words=tuple(split_words(canned_reply("[[say: Yes]]"))))
         ("[[say: One moment]] [[hang]]", Act(words=("One", " moment"), ending="hang")),
         ("[[say: a b c d]] [[close]]", Act(words=("a", " b"), ending="close")),
         ("[[think: Hm]] [[say: Yes]]", Act(words=("Yes",), thoughts=("Hm",))),
+        ("[[say: a b]] [[hold: lamp 0 1]]", Act(words=("a", " b"), gate="lamp", holds=(0, 1))),
+        ("[[say: a b]] [[hold]]", Act(words=("a", " b"))),
         ("[[error: 503]]", Act(error=503)),
         ("[[error]]", Act(error=500)),
         ("[[error: 42]]", Act(error=400)),
@@ -113,6 +116,24 @@ async def test_a_server_recovers_once_it_has_failed_as_often_as_it_was_to() -> N
         replies = [(await ask(client, asked))[0] for _ in range(3)]
         await client.aclose()
     assert replies == ["", "", canned_reply("?")]
+
+
+@pytest.mark.parametrize("holds", ["0", "1 2"], ids=["before the first word", "behind each word"])
+async def test_a_held_reply_goes_on_each_time_that_its_gate_is_opened(holds: str) -> None:
+    with serve(scripted_app(delay=0)) as address:
+        client = OpenAIClient(f"{address}/v1")
+        reply = client.stream(question(f"[[say: Good evening]] [[hold: lamp {holds}]]"))
+        said: list[str] = []
+        async with httpx2.AsyncClient(base_url=address, trust_env=False) as http:
+            for words in holds.split():
+                while len(said) < int(words):
+                    event = await anext(reply)
+                    assert isinstance(event, TextDelta)
+                    said.append(event.text)
+                assert (await http.post("/_gates/lamp")).status_code == 204
+        said += [event.text async for event in reply if isinstance(event, TextDelta)]
+        await client.aclose()
+    assert said == ["Good", " evening"]
 
 
 async def test_a_script_of_ones_own() -> None:

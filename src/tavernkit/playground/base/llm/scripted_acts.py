@@ -21,7 +21,8 @@ Ending: TypeAlias = Literal["stop", "length", "hang", "close", "malformed", "com
 class Act(Value, frozen=True, kw_only=True):
     """How one request is answered.
 
-    `thoughts` come before the words. `error` is an HTTP status instead of a reply, with `retry_after` as its header;
+    `thoughts` come before the words. Behind as many words as each of `holds` says, the reply waits until `gate` is
+    opened once more. `error` is an HTTP status instead of a reply, with `retry_after` as its header;
     `first_delay` is seconds before the headers, `page` a web page where a reply was due. `every_other` refuses only
     every other request for the same model. Once `times` requests for the same model have been answered like this, the
     others are answered like `then`, if that is given.
@@ -29,6 +30,8 @@ class Act(Value, frozen=True, kw_only=True):
 
     words: tuple[str, ...] = ()
     thoughts: tuple[str, ...] = ()
+    gate: str = ""
+    holds: tuple[int, ...] = ()
     ending: Ending = "stop"
     error: int | None = None
     retry_after: int | None = None
@@ -76,6 +79,9 @@ def follow_directives(body: JsonObject) -> Act:
     found = {name: argument.strip() for name, argument in _DIRECTIVE.findall(message)}
     schema = _schema(body)
     act = _directed(message, found) if schema is None else _held_to(schema, message, found)
+    if "hold" in found:
+        gate, *holds = found["hold"].split() or [""]
+        act = act.with_(gate=gate, holds=tuple(int(words) for words in holds if re.fullmatch(r"\d{1,9}", words)))
     return act.with_(thoughts=_words(_THOUGHTS)) if model == "scripted-thinking" and not act.thoughts else act
 
 

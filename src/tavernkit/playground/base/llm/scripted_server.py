@@ -8,6 +8,7 @@ under `/v1`, and Gemini's generateContent under `/v1beta`. The last user message
     [[slow: 200]]    a reply of so many words
     [[json: {}]]     the reply to a request with a JSON schema; without it, something that fits, and counts on
     [[empty]]        a reply without text
+    [[hold: a 5 9]]  behind 5 words and behind 9 words the reply waits until `POST /_gates/a?times=1`, each time
     [[hang]]         headers (and what [[say: …]] says), then nothing
     [[close]]        the connection drops in the middle
     [[error: 500]]   an error with that status
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 import uvicorn
@@ -60,6 +61,7 @@ def scripted_app(script: Script = follow_directives, *, delay: float = DEFAULT_D
             Route("/v1beta/models", server.gemini_models),
             Route("/_requests", server.requests),
             Route("/_closed", server.closed),
+            Route("/_gates/{gate}", server.open_gate, methods=["POST"]),
         ]
     )
 
@@ -83,6 +85,8 @@ class _Server:
         self._bodies: list[Json] = []
         self._closed_early: list[bool] = []
         self._asked: Counter[str] = Counter()
+        # How often each gate may still be passed: it may be opened before a reply has come to it.
+        self._gates: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(0))
 
     def speaking(self, protocol: Protocol) -> Callable[[Request], object]:
         """The route of a protocol in which the body says everything."""
@@ -116,6 +120,11 @@ class _Server:
     async def closed(self, _: Request) -> Response:
         return JSONResponse(len(self._closed_early))
 
+    async def open_gate(self, request: Request) -> Response:
+        for _ in range(int(request.query_params.get("times", 1))):
+            self._gates[request.path_params["gate"]].release()
+        return Response(status_code=204)
+
     async def _answer(self, protocol: Protocol, body: JsonObject, *, streams: bool) -> ASGIApp:
         act = self._script(body)
         model = str(body.get("model"))
@@ -130,19 +139,30 @@ class _Server:
             return HTMLResponse("<!doctype html><title>Welcome</title><p>This is a web page.")
         asked = words_asked(body)
         if streams:
-            return _Stream(protocol, act, asked, self._delay, self._closed_early)
+            return _Stream(protocol, act, asked, self._delay, self._gates[act.gate], self._closed_early)
         await asyncio.sleep(act.first_delay)
+        for _ in act.holds:
+            await self._gates[act.gate].acquire()
         return JSONResponse(protocol.whole("".join(act.thoughts), act.words, act.ending, asked))
 
 
 class _Stream:
     """The response that performs an act, and notes a client that leaves before its end."""
 
-    def __init__(self, protocol: Protocol, act: Act, asked: int, delay: float, closed_early: list[bool]) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        act: Act,
+        asked: int,
+        delay: float,
+        gate: asyncio.Semaphore,
+        closed_early: list[bool],
+    ) -> None:
         self._protocol = protocol
         self._act = act
         self._asked = asked
         self._delay = delay
+        self._gate = gate
         self._closed_early = closed_early
 
     async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
@@ -167,8 +187,10 @@ class _Stream:
             await _send(send, as_event(event))
         for thought in act.thoughts:
             await self._say(send, protocol.thought(thought))
-        for word in act.words:
+        for number, word in enumerate(act.words):
+            await self._hold(number)
             await self._say(send, protocol.word(word))
+        await self._hold(len(act.words))
         match act.ending:
             case "close":
                 # A response that ends without its last part makes the server drop the connection.
@@ -187,6 +209,10 @@ class _Stream:
                 for event in protocol.end(act.ending, self._asked, len(act.words)):
                     await _send(send, as_event(event))
         await send({"type": "http.response.body", "body": protocol.last, "more_body": False})
+
+    async def _hold(self, words: int) -> None:
+        if words in self._act.holds:
+            await self._gate.acquire()
 
     async def _say(self, send: Send, event: JsonObject) -> None:
         await asyncio.sleep(self._delay)

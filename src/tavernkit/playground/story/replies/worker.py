@@ -291,12 +291,15 @@ class Execution:
             return
         is_written = self._written == len(self._text)
         arriving = asyncio.create_task(self._something_new.wait())
-        await asyncio.wait(
-            {reading, arriving},
-            timeout=None if is_written else max(self._written_at + CHECKPOINT_SECONDS - loop.time(), 0),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        arriving.cancel()
+        try:
+            await asyncio.wait(
+                {reading, arriving},
+                timeout=None if is_written else max(self._written_at + CHECKPOINT_SECONDS - loop.time(), 0),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            # Whoever stops the reply leaves this wait, and nobody else would end the task.
+            arriving.cancel()
         self._something_new.clear()
 
     async def _unless_stopped(self, coming: Awaitable[T]) -> T:
