@@ -6,6 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tavernkit import NameEnvironment, Variables
 from tavernkit.macros.engine import BorrowedVariables
+from tavernkit.macros.variables import CORE_SCOPES
 
 scopes = st.sampled_from(["local", "global"])
 names = st.sampled_from(["a", "b", "c"])
@@ -57,6 +58,9 @@ TestVariables = Model.TestCase
         (True, 1, "True1"),
         ([1], 2, [1, 2]),
         (None, "x", "x"),
+        ("x", None, "x"),
+        (1, "x", "1x"),
+        ("x", True, "xTrue"),
     ],
 )
 def test_adding_sums_numbers_appends_to_lists_and_joins_the_rest(old: object, new: object, expected: object) -> None:
@@ -69,6 +73,15 @@ def test_adding_to_nothing_sets() -> None:
     store = Variables()
     store.add("x", 5, "global")
     assert (store.get("x", "global"), store.has("x")) == (5, False)
+
+
+def test_variables_are_local_unless_a_scope_is_named() -> None:
+    store = Variables({"a": 1}, {"a": 2})
+    assert (store.version, store.scopes, store.get("a"), store.snapshot()) == (0, CORE_SCOPES, 1, {"a": 1})
+    store.set("b", 3)
+    store.delete("a")
+    store.delete("a")
+    assert (store.snapshot(), store.snapshot("global"), store.version) == ({"b": 3}, {"a": 2}, 2)
 
 
 def test_an_unknown_scope_is_an_error() -> None:
