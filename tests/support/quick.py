@@ -1,7 +1,8 @@
-"""Which tests `pytest --quick` runs: those that need nothing but their own process and an SQLite file.
+"""Which tests `pytest --quick` runs: those of the library, and those of the application's services on SQLite.
 
 A test is left out when it runs on PostgreSQL, or when its module, or a conftest.py beside or above it, imports what
-starts a browser or a process of the application, directly or through other modules of the tests.
+speaks HTTP, renders pages or starts a browser or a process of the application, directly or through other modules of the
+tests.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import pytest
 __all__ = ["is_quick"]
 
 ROOT = Path(__file__).parents[2]
-SUPPORT = "tests.playground.support"
-STARTERS = {"playwright.sync_api", *(f"{SUPPORT}.{name}" for name in ("chromium", "forking", "postgres", "server"))}
-IMPORT = re.compile(r"^(?:from ([\w.]+) import \(?([\w, \n]+)|import ([\w.]+))", re.MULTILINE)
+SLOW = re.compile(
+    r"playwright|httpx2|uvicorn|tavernkit\.playground\.edge|tests\.playground\.support\.(chromium|forking|postgres|server)"
+)
+IMPORT = re.compile(r"^(?:from ([\w.]+) import (?:\(([^)]*)\)|(.*))|import ([\w.]+))", re.MULTILINE)
 
 
 def is_quick(item: pytest.Item) -> bool:
     """Whether a test belongs to the quick ones."""
-    return not (_uses_postgres(item) or any(map(_starts_something, _files_of(item))))
+    return not (_uses_postgres(item) or any(map(_reaches_slow, _files_of(item))))
 
 
 def _uses_postgres(item: pytest.Item) -> bool:
@@ -37,8 +39,8 @@ def _files_of(item: pytest.Item) -> list[Path]:
 
 
 @cache
-def _starts_something(file: Path) -> bool:
-    return not STARTERS.isdisjoint(_reached(file))
+def _reaches_slow(file: Path) -> bool:
+    return any(map(SLOW.match, _reached(file)))
 
 
 @cache
@@ -48,8 +50,8 @@ def _reached(file: Path) -> frozenset[str]:
     waiting = [file]
     while waiting:
         current = waiting.pop()
-        for module, names, plain in IMPORT.findall(current.read_text() if current.exists() else ""):
-            inside = [f"{module}.{name.strip()}" for name in names.split(",") if module.startswith("tests")]
+        for module, lines, line, plain in IMPORT.findall(current.read_text() if current.exists() else ""):
+            inside = [f"{module}.{name.strip()}" for name in (lines or line).split(",") if module.startswith("tests")]
             for name in [module or plain, *inside]:
                 if name not in reached:
                     reached.add(name)
