@@ -25,8 +25,8 @@ test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test-quick: $(STAMP) ## within a minute: the library, and the application on SQLite without servers and browser
-	$(BIN)/pytest --quick --quiet -n $(CORES) --dist worksteal
+test-quick: $(STAMP) ## within a minute: the library, and the services of the application on SQLite
+	TAVERNKIT_HYPOTHESIS=quick $(BIN)/pytest --quick --quiet -n $(CORES) --dist worksteal
 
 install: $(STAMP) ## create .venv with everything pinned in it
 

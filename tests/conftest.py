@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 SLOWEST = ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
 
 settings.register_profile("default", deadline=None, max_examples=40, print_blob=True)
+settings.register_profile("quick", deadline=None, max_examples=10, print_blob=True)
 settings.register_profile("tenfold", deadline=None, max_examples=400, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
 # The same examples for every mutant, see `scripts/mutate.py`.
