@@ -51,15 +51,7 @@ APPLICATION = ("tests.playground.support.databases", "tests.playground.support.s
 UNUSED = ("cacheprovider", "xdist", "schemathesis", "pytest_cov", *APPLICATION)
 OPTIONS = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning", *(f"-pno:{name}" for name in UNUSED)]
 # Imported once, so that forked processes need not.
-for module in (
-    "anyio.pytest_plugin",
-    "hypothesis.stateful",
-    "msgspec",
-    "jsonschema_rs",
-    "kitoken",
-    "tiktoken",
-    "quickjs",
-):
+for module in ("anyio.pytest_plugin", "hypothesis.stateful", "msgspec", "jsonschema_rs", "kitoken", "tiktoken"):
     importlib.import_module(module)
 
 
