@@ -8,14 +8,15 @@ export UV_PYTHON_DOWNLOADS := never
 # Where it is set, every process of ours would compile all that it imports, each time it starts.
 unexport PYTHONDONTWRITEBYTECODE
 
+CORES := $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
 # Many tests wait for a browser, a lease or a server that starts: one worker more than there are cores.
 WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
-.PHONY: help run test install check bench screenshots fuzz soak lock clean
+.PHONY: help run test test-quick install check coverage mutation bench screenshots fuzz soak lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: $(STAMP) ## serve the application on this machine
 	@$(BIN)/tavernkit serve
@@ -23,6 +24,9 @@ run: $(STAMP) ## serve the application on this machine
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test-quick: $(STAMP) ## within a minute: the library, and the services of the application on SQLite
+	TAVERNKIT_HYPOTHESIS=quick $(BIN)/pytest --quick --quiet -n $(CORES) --dist worksteal
 
 install: $(STAMP) ## create .venv with everything pinned in it
 
@@ -40,6 +44,18 @@ check: $(STAMP) ## lint, types, layers, documentation
 	$(BIN)/python hatch_build.py check
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet tests/docs
+
+# Processes that the tests kill on purpose lose what they have measured.
+coverage: $(STAMP) ## which share of each room all tests run, server processes included
+	@sh scripts/ensure-chromium
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o $(VENV)/coverage.json
+	$(BIN)/python scripts/coverage_by_room.py $(VENV)/coverage.json
+
+mutation: $(STAMP) ## which share of small changes in five rooms their tests notice
+	PYTHONPATH=. $(BIN)/python scripts/mutate.py
 
 bench: $(STAMP) ## measure against baselines in the same run
 	$(BIN)/tavernkit bench

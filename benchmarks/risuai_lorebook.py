@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from tavernkit.benchmarks import Benchmark
+from tavernkit.benchmarks import Benchmark, prepared
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
 from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
@@ -15,6 +15,7 @@ from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.settings import RisuSettings
 
 WORLD_INFO = runpy.run_path(str(Path(__file__).with_name("world_info.py")))
+LOOKING_FOR_EACH: Callable[..., Callable[[], int]] = WORLD_INFO["looking_for_each"]
 
 
 class QuarterTokens:
@@ -39,12 +40,13 @@ def workload(size: int, *, recursive: bool) -> RisuScene:
     )
 
 
-def looking_for_each(size: int, *, recursive: bool) -> Callable[[], int]:
-    return partial(WORLD_INFO["one_by_one"], WORLD_INFO["workload"](size, recursive=recursive))
-
-
 def scanning(size: int, *, recursive: bool = False) -> Callable[[], LorebookResult]:
     return partial(scan, workload(size, recursive=recursive))
+
+
+def explaining(size: int) -> Callable[[], object]:
+    explained = scanning(size)
+    return lambda: list(explained().verdicts)
 
 
 def benchmarks() -> Iterator[Benchmark]:
@@ -52,20 +54,19 @@ def benchmarks() -> Iterator[Benchmark]:
         for recursive in (False, True):
             yield Benchmark(
                 name=f"scan {size:,} entries of RisuAI{', recursive' if recursive else ''}",
-                ours=scanning(size, recursive=recursive),
-                baseline=looking_for_each(size, recursive=recursive),
+                ours=prepared(partial(scanning, size, recursive=recursive)),
+                baseline=prepared(partial(LOOKING_FOR_EACH, size, recursive=recursive)),
                 note="`key in text` for every key, once",
             )
     yield Benchmark(
         name="scan 10,000 entries of RisuAI beside 1,000",
-        ours=scanning(10_000),
-        baseline=scanning(1_000),
+        ours=prepared(partial(scanning, 10_000)),
+        baseline=prepared(partial(scanning, 1_000)),
         note="the same scan of 1,000 entries",
     )
-    explained = scanning(10_000)
     yield Benchmark(
         name="scan 10,000 entries of RisuAI and ask for every verdict",
-        ours=lambda: list(explained().verdicts),
-        baseline=looking_for_each(10_000, recursive=False),
+        ours=prepared(partial(explaining, 10_000)),
+        baseline=prepared(partial(LOOKING_FOR_EACH, 10_000)),
         note="`key in text` for every key, once",
     )

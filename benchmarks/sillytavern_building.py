@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from tavernkit import Book, BuildHooks, Character, Entry, Message, Plan, User
-from tavernkit.benchmarks import Benchmark
+from tavernkit.benchmarks import Benchmark, prepared
 from tavernkit.history import InMemoryHistory
 from tavernkit.lore.files import read_world_info, write_world_info
 from tavernkit.prompt.tokens import ModelTokenEstimator
@@ -173,9 +174,12 @@ def benchmarks() -> Iterator[Benchmark]:
             "text": TextPreset(max_length=window, genamt=500),
         }
         for kind, preset in presets.items():
-            chat = Chat(preset)
-            baseline = encoding(chat.turn())
-            for state, ours in (("cold", chat.cold_turn), ("warm", chat.turn)):
+            chat = cache(partial(Chat, preset))
+            baseline = prepared(lambda chat=chat: encoding(chat().turn()))
+            for state, ours in (
+                ("cold", prepared(lambda chat=chat: chat().cold_turn)),
+                ("warm", prepared(lambda chat=chat: chat().turn)),
+            ):
                 yield Benchmark(
                     name=f"sillytavern {kind}, {size}, {state}",
                     ours=ours,

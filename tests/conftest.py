@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.quick import is_quick
+
 pytest_plugins = ["tests.playground.support.databases", "tests.playground.support.server"]
 
 TESTS = Path(__file__).parent
 SLOWEST = ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
 
-settings.register_profile("default", deadline=None, max_examples=100, print_blob=True)
-settings.register_profile("tenfold", deadline=None, max_examples=1000, print_blob=True)
+settings.register_profile("default", deadline=None, max_examples=40, print_blob=True)
+settings.register_profile("quick", deadline=None, max_examples=10, print_blob=True)
+settings.register_profile("tenfold", deadline=None, max_examples=400, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
+# The same examples for every mutant, see `scripts/mutate.py`.
+settings.register_profile("mutation", deadline=None, max_examples=25, derandomize=True, database=None)
 settings.load_profile(os.environ.get("TAVERNKIT_HYPOTHESIS", "default"))
 
 
@@ -34,6 +39,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out PostgreSQL, the browser and server processes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no worker is left alone with it at the end."""
+    if config.getoption("quick"):
+        config.hook.pytest_deselected(items=[item for item in items if not is_quick(item)])
+        items[:] = [item for item in items if is_quick(item)]
     items.sort(key=lambda item: not any(item.path.is_relative_to(TESTS / slow) for slow in SLOWEST))

@@ -24,6 +24,7 @@ def test_what_is_no_list_of_messages_is_refused(wrong: object) -> None:
 def test_the_last_messages_are_the_newest_in_order() -> None:
     history = InMemoryHistory([{"role": "user", "content": str(n)} for n in range(5)])
     assert [message.content for message in history.last(2)] == ["3", "4"]
+    assert [message.content for message in history.last(1)] == ["4"]
     assert [message.content for message in history.last(99)] == ["0", "1", "2", "3", "4"]
     assert list(history.last(0)) == []
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tavernkit.values import Value
@@ -68,6 +68,13 @@ def load_benchmarks() -> Iterator[Benchmark]:
     folder = shipped if shipped.is_dir() else package.parents[1] / "benchmarks"
     for script in sorted(folder.glob("*.py")):
         yield from runpy.run_path(str(script))["benchmarks"]()
+
+
+def prepared(prepare: Callable[[], Callable[[], object]]) -> Callable[[], object]:
+    """The call that `prepare` gives, prepared when it is first made: who runs one benchmark does not wait for what
+    the others need."""
+    ready = cache(prepare)
+    return lambda: ready()()
 
 
 @contextmanager

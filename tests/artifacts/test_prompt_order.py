@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.builders import STORY, inclusion_report, plan_with, wanted
 
@@ -57,7 +57,6 @@ def crowds(draw: st.DrawFn) -> list[PromptCandidate]:
 
 
 @given(crowds(), st.randoms(use_true_random=False))
-@settings(max_examples=80)
 def test_r18_the_prompt_does_not_depend_on_who_finished_first(
     crowd: list[PromptCandidate], chance: random.Random
 ) -> None:
@@ -70,14 +69,12 @@ def test_r18_the_prompt_does_not_depend_on_who_finished_first(
 
 
 @given(crowds())
-@settings(max_examples=80)
 def test_g6_no_two_artifacts_have_the_same_place_in_the_order(crowd: list[PromptCandidate]) -> None:
     keys = [sort_key(item, item.artifact.inclusion) for item in crowd if item.artifact.inclusion is not None]
     assert len(set(keys)) == len(crowd)
 
 
 @given(crowds())
-@settings(max_examples=80)
 def test_g2_messages_stay_in_their_order_and_every_artifact_is_accounted_for(crowd: list[PromptCandidate]) -> None:
     plan = plan_with(*crowd)
     assert len(inclusion_report(plan).decisions) == len(crowd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.builders import HOUR, NOW, SESSION, record, version, write
 
@@ -95,7 +95,6 @@ happenings = st.lists(
 
 @pytest.mark.anyio
 @given(happenings)
-@settings(max_examples=100)
 async def test_g15_every_version_is_kept_or_archived_exactly_once(
     happenings: list[tuple[str, int, int, Retention]],
 ) -> None:

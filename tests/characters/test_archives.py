@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tavernkit.characters import Asset, CardLimits, load, read_card, to_charx, write_card
 from tavernkit.errors import ArchiveParseError, InvalidCardError, ParseError
@@ -128,7 +128,6 @@ def test_a_lying_header_does_not_help():
         load(bytes(data), limits=CardLimits(archive_entry_bytes=1000))
 
 
-@settings(max_examples=50)
 @given(source=cards)
 def test_writing_and_reading_an_archive_is_the_identity(source):
     card, _ = read_card(source)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.chats import ChatFile, write_chat
@@ -210,7 +210,6 @@ documents = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(documents)
 def test_any_document_is_a_chat_or_a_sentence(document: Any) -> None:
     chats = read_or_sentence(document)

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.chats import ChatFile, ChatHeader, ChatLimits, ChatMessage, StrayLine, write_chat
@@ -253,7 +253,7 @@ def test_a_long_chat_takes_time_in_proportion_to_its_length() -> None:
         assert write_chat(read_one(source)) == source
         return time.process_time() - begin
 
-    short, long = (lines(HEADER, *[message("word " * 5, swipes=["a", "b"])] * count) for count in (2_000, 40_000))
+    short, long = (lines(HEADER, *[message("word " * 5, swipes=["a", "b"])] * count) for count in (500, 10_000))
     assert seconds(long) < 20 * min(seconds(short) for _ in range(3)) * 3
 
 
@@ -281,7 +281,6 @@ plain_records = records.filter(lambda record: '"message"' not in json.dumps(reco
 strays = st.text(st.characters(codec="utf-8", exclude_characters="\n{"), max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(plain_records | strays, max_size=5))
 def test_every_file_comes_back_byte_for_byte(content: list[Any]) -> None:
     source = lines(HEADER, *content)
@@ -290,14 +289,12 @@ def test_every_file_comes_back_byte_for_byte(content: list[Any]) -> None:
     assert read(source.encode())[0][0] == chat
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(texts, json_values, max_size=4))
 def test_what_was_written_once_is_written_again(fields: dict[str, Any]) -> None:
     once = write_chat(read_one(lines(HEADER, message(), json.dumps(fields))))
     assert write_chat(read_one(once)) == once
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60) | st.text(max_size=60) | values.map(json.dumps))
 def test_anything_is_a_chat_or_a_sentence(source: str | bytes) -> None:
     chats = read_or_sentence(source)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-import traceback
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tavernkit.cli import app
 
 __all__ = ["Result", "run"]
+
+# Made once: `CliRunner.invoke` would make all commands anew for every run.
+_COMMAND = get_command(app)
 
 
 class Result(NamedTuple):
@@ -37,8 +41,17 @@ class Result(NamedTuple):
 
 
 def run(*arguments: str | Path, stdin: bytes | None = None) -> Result:
-    """Run one command; an exception that would end in a traceback fails the test."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise AssertionError("".join(traceback.format_exception(result.exception)))
-    return Result(result.exit_code, result.stdout_bytes, result.stderr)
+    """Run one command; an exception that would end in a traceback comes out."""
+    with CliRunner().isolation(input=stdin) as (stdout, stderr, _):
+        code = _exit_code([str(argument) for argument in arguments])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return Result(code, stdout.getvalue(), stderr.getvalue().decode())
+
+
+def _exit_code(arguments: list[str]) -> int:
+    try:
+        _COMMAND.main(args=arguments, prog_name="tavernkit")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    return 0

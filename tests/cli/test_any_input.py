@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.characters import card_files
@@ -27,7 +27,6 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data[: draw(st.integers(len(data) // 2, len(data)))])
 
 
-@settings(max_examples=40)
 @given(data=damaged() | st.binary(max_size=60))
 @pytest.mark.parametrize(
     "command", [("card", "show"), ("card", "validate"), ("lore", "show"), ("tokens",), ("prompt",)]
@@ -36,7 +35,6 @@ def test_damaged_files(command: tuple[str, ...], data: bytes) -> None:
     assert run(*command, "-", stdin=data).code in (0, 1, 2, 3)
 
 
-@settings(max_examples=40)
 @given(cards)
 def test_any_card_can_be_shown(card: object) -> None:
     data = json.dumps(card).encode()
@@ -44,19 +42,16 @@ def test_any_card_can_be_shown(card: object) -> None:
     assert run("card", "show", "-", "--json", stdin=data).document["name"] != ""
 
 
-@settings(max_examples=40)
 @given(cards)
 def test_any_card_makes_a_prompt(card: object) -> None:
     assert run("prompt", "-", "--json", stdin=json.dumps(card).encode()).code in (0, 1)
 
 
-@settings(max_examples=40)
 @given(json_values | st.lists(st.fixed_dictionaries({"role": json_values, "content": json_values}), max_size=3))
 def test_any_json_as_history(history: object) -> None:
     assert run("prompt", "--history", "-", "--json", stdin=json.dumps(history).encode()).code in (0, 2)
 
 
-@settings(max_examples=40)
 @given(st.lists(json_values, max_size=3))
 def test_any_json_as_recorded_cases(cases: list[object]) -> None:
     vectors = {"source": "SillyTavern 1.15.0", "group": "card_book", "cases": cases}

@@ -642,19 +642,19 @@ class TestBadInput:
     def test_options_that_make_no_sense(self, arguments: list[str]) -> None:
         assert run("build", *arguments).code == 2
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.dictionaries(st.sampled_from([*CHAT_PRESET, "squash_system_messages", "names_behavior"]), json_values))
     def test_any_chat_preset(self, document: dict[str, Any]) -> None:
         source = json.dumps({"prompts": [], **document}).encode()
         assert run("build", "--preset", "-", "--json", stdin=source).code in (0, 2)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.dictionaries(st.sampled_from([*INSTRUCT, *CONTEXT, *TEXT_PRESET, "wrap", "names_behavior"]), json_values))
     def test_any_templates(self, document: dict[str, Any]) -> None:
         source = json.dumps({"instruct": document, "context": document, "preset": document}).encode()
         assert run("build", "--preset", "-", "--json", stdin=source).code in (0, 2)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         st.dictionaries(st.sampled_from(["username", "main_api", "oai_settings", "extension_settings"]), json_values),
         json_values,
@@ -663,7 +663,7 @@ class TestBadInput:
         source = json.dumps({**document, "power_user": power_user}).encode()
         assert run("build", "--settings", "-", "--json", stdin=source).code in (0, 2)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(json_values | st.lists(st.fixed_dictionaries({"role": json_values, "content": json_values}), max_size=3))
     def test_any_json_as_history(self, history: Any) -> None:
         assert run("build", "--history", "-", "--json", stdin=json.dumps(history).encode()).code in (0, 2)

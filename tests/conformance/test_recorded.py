@@ -17,7 +17,7 @@ FILES = sorted(path for path in FOLDER.glob("*/*.json") if path.name not in NO_C
 def test_recorded_cases_agree(path: Path) -> None:
     result = run_file(read_vectors(path))
     assert result.total > 0
-    assert result.failures[:3] == ()
+    assert [failure.id for failure in result.failures] == []
 
 
 @pytest.mark.parametrize("name", sorted(NO_CASES & {path.name for path in FOLDER.glob("*/*.json")}))

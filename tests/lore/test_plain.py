@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit import Book, Entry, PlainLore, ScanInput
+from tavernkit.prompt.trimming import EvictionRecord
 
 
 class Words:
@@ -72,6 +73,27 @@ def test_over_budget_the_least_important_go_and_the_report_names_them() -> None:
     assert result.trim_report is not None
     assert [record.block_id for record in result.trim_report.evictions] == ["2"]
     assert (result.trim_report.initial_tokens, result.trim_report.final_tokens) == (6, 4)
+
+
+def test_an_entry_that_did_not_fit_is_recorded_with_where_it_came_from() -> None:
+    book = Book(entries=(entry("1", "x", priority=5, position="before_char"), entry("2", "x", priority=9)))
+    result = PlainLore(Words()).scan(ScanInput(messages=("x",), books=(book,), budget=2))
+    assert result.trim_report is not None
+    assert result.trim_report.evictions == (
+        EvictionRecord(
+            block_id="1",
+            slot="before_char",
+            token_count=2,
+            reason="budget_exceeded",
+            budget_group="lore",
+            priority=5,
+            source={"stage": "lore", "id": "1"},
+        ),
+    )
+
+
+def test_an_entry_without_content_is_never_awake() -> None:
+    assert awake(Book(entries=(Entry(id="1", keys=("x",)), Entry(id="2", constant=True))), "x") == []
 
 
 def test_a_books_own_budget_counts_before_the_scans() -> None:

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit import Block, TokenBudgetExceeded, Trimmer
+from tavernkit.prompt.block import ARTIFACT
 
 
 class Words:
@@ -52,6 +53,13 @@ def test_history_goes_oldest_first_and_the_latest_user_message_stays() -> None:
     ]
     assert kept(blocks, 3) == ["a1", "u2", "a2"]
     assert kept(blocks, 1) == ["u2"]
+    assert kept(blocks[:3], 1) == ["u2"]
+
+
+def test_only_an_enabled_user_message_of_the_history_is_the_latest() -> None:
+    said = [block("u1", "history", role="user"), block("a1", "history", role="assistant")]
+    assert kept([*said, block("u2", "history", role="user", enabled=False)], 1) == ["u1"]
+    assert kept([*said, block("note", "other", role="user")], 1) == ["u1"]
 
 
 def test_the_earliest_example_dialogues_are_kept() -> None:
@@ -73,6 +81,50 @@ def test_a_bundle_goes_as_a_whole_and_says_so() -> None:
     result = Trimmer().trim(blocks, budget=2, estimator=WORDS)
     assert [one.content for one in result.kept] == ["hello"]
     assert {record.reason for record in result.report.evictions} == {"group_overflow"}
+
+
+def test_a_block_that_goes_alone_says_that_the_budget_was_exceeded() -> None:
+    report = Trimmer().trim([block("a", "lore"), block("b c")], budget=2, estimator=WORDS).report
+    assert [(record.block_id, record.reason) for record in report.evictions] == [("a", "budget_exceeded")]
+    assert (report.tokens_saved, report.over_budget) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        (8, ["rules", "x", "x y z", "p q", "hello"]),
+        (7, ["rules", "x", "p q", "hello"]),
+        (5, ["rules", "x", "p q", "hello"]),
+        (4, ["rules", "x", "hello"]),
+        (2, ["rules", "hello"]),
+    ],
+)
+def test_artifacts_go_the_largest_first_where_all_that_must_stay_is_too_much(budget: int, left: list[str]) -> None:
+    blocks = [
+        block("rules", "system"),
+        block("x", slot=ARTIFACT, removable=False),
+        block("x y z", slot=ARTIFACT, removable=False),
+        block("p q", "system", slot=ARTIFACT),
+        block("hello", "history", role="user"),
+    ]
+    result = Trimmer().trim(blocks, budget=budget, estimator=WORDS)
+    assert [one.content for one in result.kept] == left
+    assert {record.reason for record in result.report.evictions} <= {"budget_exceeded"}
+
+
+def test_an_artifact_that_may_go_does_not_go_before_its_turn() -> None:
+    blocks = [block("old", "history"), block("mood", "history", slot=ARTIFACT), block("rules", removable=False)]
+    assert kept(blocks, 2) == ["mood", "rules"]
+
+
+def test_what_goes_besides_artifacts_is_counted_without_them() -> None:
+    blocks = [
+        block("a b c", slot=ARTIFACT, removable=False),
+        block("rules", removable=False),
+        block("old", "history"),
+        block("new", "history"),
+    ]
+    assert kept(blocks, 2) == ["rules", "new"]
 
 
 def test_one_protected_member_protects_its_bundle() -> None:

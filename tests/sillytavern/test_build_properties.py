@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sillytavern.stories.builders import book, custom, entry, group, preset, text_settings
 
@@ -195,8 +195,6 @@ unsquashed_cases = cases(chat_presets(squash=False), chat_settings)
 text_cases = cases(text_presets, any_text_settings)
 plain_text_cases = cases(text_presets, plain_text_settings)
 
-few = settings(max_examples=60)
-
 
 def cost(block: Block) -> int:
     """What a message of a chat completion costs, counted apart from the build."""
@@ -212,7 +210,6 @@ def sources(blocks: Iterator[Block], prefix: str) -> list[str]:
     return [block.source["id"] for block in blocks if block.source["id"].startswith(prefix)]
 
 
-@few
 @given(chat_cases)
 def test_a_chat_prompt_is_never_over_budget(case: Case) -> None:
     budget = case.inputs["preset"].max_prompt_tokens - PRIMER
@@ -222,7 +219,6 @@ def test_a_chat_prompt_is_never_over_budget(case: Case) -> None:
     assert plan.trim_report.final_tokens <= max(0, budget)
 
 
-@few
 @given(text_cases)
 def test_a_text_prompt_is_over_budget_only_where_what_must_be_there_is(case: Case) -> None:
     plan = case.build()
@@ -231,7 +227,6 @@ def test_a_text_prompt_is_over_budget_only_where_what_must_be_there_is(case: Cas
     assert COUNT.estimate(prompt) <= case.inputs["preset"].max_prompt_tokens or "mandatory_over_budget" in codes(plan)
 
 
-@few
 @given(chat_cases)
 def test_protected_blocks_of_a_chat_prompt_survive(case: Case) -> None:
     plan = case.build()
@@ -239,7 +234,6 @@ def test_protected_blocks_of_a_chat_prompt_survive(case: Case) -> None:
     assert not lost or "mandatory_over_budget" in codes(plan)
 
 
-@few
 @given(text_cases)
 def test_protected_blocks_of_a_text_prompt_survive(case: Case) -> None:
     plan = case.build()
@@ -248,7 +242,6 @@ def test_protected_blocks_of_a_text_prompt_survive(case: Case) -> None:
     assert not lost or "mandatory_over_budget" in codes(plan)
 
 
-@few
 @given(chat_cases | text_cases)
 def test_every_block_has_a_source(case: Case) -> None:
     for block in case.build().blocks:
@@ -256,7 +249,6 @@ def test_every_block_has_a_source(case: Case) -> None:
         assert block.source["id"]
 
 
-@few
 @given(chat_cases | text_cases)
 def test_every_block_that_is_left_out_is_in_the_report(case: Case) -> None:
     plan = case.build()
@@ -266,7 +258,6 @@ def test_every_block_that_is_left_out_is_in_the_report(case: Case) -> None:
     assert bool(left_out) <= bool(codes(plan) & {"trimmed", "mandatory_over_budget"})
 
 
-@few
 @given(chat_cases | text_cases)
 def test_building_twice_is_identical(case: Case) -> None:
     once, again = case.build(), case.build()
@@ -275,14 +266,12 @@ def test_building_twice_is_identical(case: Case) -> None:
     assert once.warnings == again.warnings
 
 
-@few
 @given(unsquashed_cases | text_cases)
 def test_the_chat_that_is_kept_is_its_end(case: Case) -> None:
     kept = sources(iter(case.build().enabled_blocks), "message:")
     assert kept == case.sendable[len(case.sendable) - len(kept) :]
 
 
-@few
 @given(unsquashed_cases)
 def test_example_dialogues_are_kept_whole_and_the_first_ones_first(case: Case) -> None:
     bundles: dict[str, set[bool]] = {}
@@ -294,14 +283,12 @@ def test_example_dialogues_are_kept_whole_and_the_first_ones_first(case: Case) -
     assert kept == sorted(kept, reverse=True)
 
 
-@few
 @given(plain_text_cases)
 def test_the_first_examples_of_a_text_prompt_are_kept_longest(case: Case) -> None:
     kept = [block.enabled for block in case.build().blocks if block.slot == "example"]
     assert kept == sorted(kept, reverse=True)
 
 
-@few
 @given(unsquashed_cases)
 def test_at_one_depth_stand_assistant_user_and_system_by_order(case: Case) -> None:
     blocks = [block for block in case.build().blocks if block.slot in ("history", "injection")]
@@ -319,7 +306,6 @@ def lines_of(plan: Plan) -> list[str]:
     return [line for message in plan.messages for line in message.content.split("\n") if line]
 
 
-@few
 @given(unsquashed_cases, st.integers(0, 4) | st.just(7), depths, st.integers(0, 2), st.integers(1, 200))
 def test_disabling_an_entry_removes_exactly_its_text(
     case: Case, position: int, depth: int, role: int, order: int
@@ -332,7 +318,6 @@ def test_disabling_an_entry_removes_exactly_its_text(
     assert LORE not in lines_of(without)
 
 
-@few
 @given(plain_text_cases, st.integers(0, 4), depths, st.integers(1, 200))
 def test_disabling_an_entry_removes_exactly_its_text_from_a_text_prompt(
     case: Case, position: int, depth: int, order: int
@@ -345,7 +330,6 @@ def test_disabling_an_entry_removes_exactly_its_text_from_a_text_prompt(
     assert LORE not in lines_of(without)
 
 
-@few
 @given(chat_cases)
 def test_every_dialect_can_write_it(case: Case) -> None:
     plan = case.build()

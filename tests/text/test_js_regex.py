@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.errors import RegexError, RegexTimeout
@@ -220,7 +220,6 @@ def test_a_text_too_large_for_the_engine_is_not_searched() -> None:
     assert pattern.test("海")
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(SOURCES, FLAGS), max_size=8), TEXTS)
 def test_a_batch_finds_what_each_pattern_finds_alone(patterns: list[tuple[str, str]], text: str) -> None:
     compiled = [compile_regex(*pattern) for pattern in patterns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.pipelines.builders import Source, fleeting, kept, pipeline, source, step
 
@@ -253,7 +253,6 @@ WORDS = st.sampled_from(["template", "llm", "guard", "transform", "message_trans
 STEPS = st.dictionaries(FIELDS, JSON | WORDS | st.lists(JSON | WORDS, max_size=2), max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
 @given(steps=st.lists(STEPS | JSON, max_size=3), other=JSON)
 def test_checking_never_raises(steps: list[Json], other: Json) -> None:
     check_profile(other)

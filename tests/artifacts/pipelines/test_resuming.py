@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.builders import SESSION
 from tests.artifacts.pipelines.builders import Theatre, again, context, counter, kept, profile, step
@@ -113,7 +113,6 @@ def without_ids(records: tuple[ArtifactRecord, ...]) -> list[ArtifactRecord]:
     return [record.with_(artifact=record.artifact.with_(id="")) for record in records]
 
 
-@settings(max_examples=80, deadline=None)
 @given(used=profiles(), cuts=st.lists(st.integers(1, 40), max_size=6))
 def test_whatever_the_interruptions_no_finished_step_is_paid_for_again_and_the_result_is_the_same(
     used: Profile, cuts: list[int]

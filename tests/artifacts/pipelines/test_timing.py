@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.builders import SESSION
 from tests.artifacts.pipelines.builders import Theatre, context, profile, step
@@ -52,7 +52,6 @@ class Unhurried(Theatre):
         return barrier, report, await self.store.load(SESSION)
 
 
-@settings(max_examples=60, deadline=None)
 @given(used=profiles(), data=st.data())
 def test_commits_and_results_do_not_depend_on_who_finishes_first(used: Profile, data: st.DataObject) -> None:
     steps = [f"p/{step.id}" for step in used.pipelines[0].steps]

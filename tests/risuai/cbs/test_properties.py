@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.risuai.cbs.character_by_character import expand_plainly
 from tests.risuai.cbs.scenes import scene
@@ -89,7 +89,6 @@ def test_a_text_that_was_seen_before_expands_as_one_that_was_not(text: str) -> N
     assert seen == unseen == CBS().expand(text, CBSEnvironment(scene({"flag": "1"})))
 
 
-@settings(max_examples=400)
 @given(SOUP)
 @example("{{{{head}}}}a{{{{end}}}}")
 @example('{{#each ["{"] x}}{{slot::x}}{{/each}}{user}}')

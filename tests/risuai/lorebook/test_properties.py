@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.risuai.lorebook.builders import entry, scene_with
 
@@ -98,7 +98,6 @@ def situations(entries: st.SearchStrategy[LoreEntry]) -> st.SearchStrategy[Situa
 
 
 @given(situations(literal))
-@settings(max_examples=400)
 def test_a_scan_wakes_what_looking_for_each_key_in_each_text_wakes(situation: Situation) -> None:
     woken = {verdict.index for verdict in situation.scan().verdicts if verdict.cause is not None}
 
@@ -106,7 +105,6 @@ def test_a_scan_wakes_what_looking_for_each_key_in_each_text_wakes(situation: Si
 
 
 @given(situations(any_entry))
-@settings(max_examples=200)
 def test_a_scan_ends_and_stays_within_its_budget(situation: Situation) -> None:
     result = situation.scan()
 
@@ -115,7 +113,6 @@ def test_a_scan_ends_and_stays_within_its_budget(situation: Situation) -> None:
 
 
 @given(situations(any_entry))
-@settings(max_examples=100)
 def test_every_entry_has_a_verdict_and_those_in_the_prompt_say_so(situation: Situation) -> None:
     result = situation.scan()
 
@@ -126,7 +123,6 @@ def test_every_entry_has_a_verdict_and_those_in_the_prompt_say_so(situation: Sit
 
 
 @given(situations(any_entry))
-@settings(max_examples=50)
 def test_the_same_scene_gives_the_same_result(situation: Situation) -> None:
     assert situation.scan() == situation.scan()
 

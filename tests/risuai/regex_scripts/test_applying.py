@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import texts
 
@@ -206,7 +206,6 @@ def test_scripts_share_the_time_they_are_given() -> None:
     assert "were used up" in result.warnings[-1].message
 
 
-@settings(max_examples=60)
 @given(texts, st.lists(texts.filter(bool), max_size=3))
 def test_a_text_that_no_script_is_for_is_only_expanded(text: str, patterns: list[str]) -> None:
     story = scene(*[script(pattern, "x", type="editinput") for pattern in patterns])
@@ -221,7 +220,6 @@ flags = st.none() | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     text=texts | patterns,
     written=st.lists(st.tuples(patterns, directives, patterns, flags), max_size=4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.risuai.triggers.builders import effect, end, run, scene, set_, trigger
 
@@ -94,7 +94,6 @@ programs = st.lists(effects(), max_size=8)
 modes = st.sampled_from(["start", "display", "request", "manual"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(programs, programs, modes, st.booleans())
 def test_any_program_ends_within_its_budget(
     first: list[dict[str, Any]], second: list[dict[str, Any]], mode: Any, has_access: bool
@@ -112,7 +111,6 @@ def test_any_program_ends_within_its_budget(
     assert written <= 50_000
 
 
-@settings(max_examples=50, deadline=None)
 @given(programs)
 def test_a_program_does_the_same_again(program: list[dict[str, Any]]) -> None:
     def once() -> Any:

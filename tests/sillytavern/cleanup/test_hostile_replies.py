@@ -8,7 +8,7 @@ from tavernkit.sillytavern.presets import Instruct, ReasoningTemplate
 from tavernkit.sillytavern.reasoning import ReasoningStream, parse_reasoning
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings
 
-SIZE = 1_000_000
+SIZE = 250_000
 
 SETTINGS = UserSettings(
     auto_fix_generated_markdown=True,
@@ -33,8 +33,8 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_megabyte_is_cleaned_in_time(name: str) -> None:
-    with not_hanging():
+def test_a_long_reply_is_cleaned_in_time(name: str) -> None:
+    with not_hanging(seconds=5):
         clean_reply(
             REPLIES[name],
             settings=SETTINGS,
@@ -46,14 +46,14 @@ def test_a_megabyte_is_cleaned_in_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["asterisks", "line breaks"])
-def test_a_megabyte_is_made_ready_for_display_in_time(name: str) -> None:
-    with not_hanging():
+def test_a_long_reply_is_made_ready_for_display_in_time(name: str) -> None:
+    with not_hanging(seconds=5):
         fix_markdown(REPLIES[name], for_display=True)
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_megabyte_is_searched_for_thoughts_in_time(name: str) -> None:
-    with not_hanging():
+def test_a_long_reply_is_searched_for_thoughts_in_time(name: str) -> None:
+    with not_hanging(seconds=5):
         for template in (
             ReasoningTemplate(prefix="a" * 50 + "b", suffix="x"),
             ReasoningTemplate(prefix=" ", suffix="</"),
@@ -67,7 +67,7 @@ def test_a_megabyte_is_searched_for_thoughts_in_time(name: str) -> None:
 
 def test_a_stopping_string_as_long_as_the_reply_is_compared_in_time() -> None:
     stops = ["a" * SIZE + "b"]
-    with not_hanging():
+    with not_hanging(seconds=5):
         cleaned = clean_reply(
             "a" * SIZE, settings=UserSettings(), user_name="", character_name="", stopping_strings=stops
         )

@@ -7,7 +7,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sillytavern.groups.builders import member
 
@@ -65,7 +65,6 @@ situations = st.fixed_dictionaries(
     }
 )
 seeds = st.integers(0, 1000)
-quick = settings(max_examples=150, deadline=None)
 
 
 def run(group: StoryGroup, situation: dict[str, Any], seed: int) -> GroupActivation | None:
@@ -75,7 +74,6 @@ def run(group: StoryGroup, situation: dict[str, Any], seed: int) -> GroupActivat
         return None
 
 
-@quick
 @given(groups, situations, seeds)
 def test_every_speaker_is_at_hand_and_has_a_reason(group: StoryGroup, situation: dict[str, Any], seed: int) -> None:
     activation = run(group, situation, seed)
@@ -84,7 +82,6 @@ def test_every_speaker_is_at_hand_and_has_a_reason(group: StoryGroup, situation:
         assert len(activation.explain(group)) == len(activation.speakers)
 
 
-@quick
 @given(groups, situations, seeds)
 def test_by_strategy_only_unmuted_members_speak_and_each_once(
     group: StoryGroup, situation: dict[str, Any], seed: int
@@ -95,13 +92,11 @@ def test_by_strategy_only_unmuted_members_speak_and_each_once(
     assert set(Counter(activation.speakers).values()) <= {1}
 
 
-@quick
 @given(groups, situations, seeds)
 def test_the_same_numbers_choose_the_same_speakers(group: StoryGroup, situation: dict[str, Any], seed: int) -> None:
     assert run(group, situation, seed) == run(group, situation, seed)
 
 
-@quick
 @given(groups, situations, seeds)
 def test_the_order_of_the_cast_does_not_matter_where_names_are_unique(
     group: StoryGroup, situation: dict[str, Any], seed: int
@@ -111,7 +106,6 @@ def test_the_order_of_the_cast_does_not_matter_where_names_are_unique(
     assert run(group, situation, seed) == run(group.with_(cast=unique[::-1]), situation, seed)
 
 
-@quick
 @given(groups, situations, seeds)
 def test_in_list_order_everybody_unmuted_speaks(group: StoryGroup, situation: dict[str, Any], seed: int) -> None:
     group = group.with_(activation_strategy=GroupStrategy.LIST)
@@ -121,7 +115,6 @@ def test_in_list_order_everybody_unmuted_speaks(group: StoryGroup, situation: di
     assert list(activation.speakers) == [avatar for avatar in dict.fromkeys(group.enabled) if avatar in loaded]
 
 
-@quick
 @given(groups, situations, seeds)
 def test_in_natural_order_somebody_speaks_if_everybody_is_at_hand(
     group: StoryGroup, situation: dict[str, Any], seed: int
@@ -135,7 +128,6 @@ def test_in_natural_order_somebody_speaks_if_everybody_is_at_hand(
     assert all(roll.avatar in activation.speakers for roll in activation.rolls if roll.speaks)
 
 
-@quick
 @given(groups, situations, seeds)
 def test_pooled_order_gives_everybody_a_turn_before_anybody_has_two(
     group: StoryGroup, situation: dict[str, Any], seed: int
@@ -150,7 +142,6 @@ def test_pooled_order_gives_everybody_a_turn_before_anybody_has_two(
     assert sorted(str(turn.original_avatar) for turn in chat[1:]) == sorted(unique)
 
 
-@quick
 @given(groups, situations, seeds)
 def test_a_decision_survives_storage_and_agrees_with_itself(
     group: StoryGroup, situation: dict[str, Any], seed: int
@@ -162,7 +153,6 @@ def test_a_decision_survives_storage_and_agrees_with_itself(
     assert decide(group, random=Random(seed).random, decision=stored, **situation).warnings == ()
 
 
-@quick
 @given(groups, st.data())
 def test_appending_the_muted_too_never_says_less(group: StoryGroup, data: st.DataObject) -> None:
     cast = tuple(member.with_(character=member.character.with_(description=member.name)) for member in group.cast)
@@ -186,7 +176,6 @@ json_values = st.recursive(
 FIELDS = ("members", "disabled_members", "activation_strategy", "generation_mode", "allow_self_responses")
 
 
-@quick
 @given(st.dictionaries(st.sampled_from(FIELDS), json_values), situations, seeds)
 def test_any_file_is_read_as_some_group(source: dict[str, Any], situation: dict[str, Any], seed: int) -> None:
     run(read_group(source, (member("Mira"),)), situation, seed)

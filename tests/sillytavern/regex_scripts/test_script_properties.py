@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sillytavern.regex_scripts.builders import expander, script, scripts
 from tests.text.javascript import javascript
@@ -40,7 +40,6 @@ RUN = r"""(([source, flags, replace, text]) => text.replace(new RegExp(source, f
 }))(x)"""
 
 
-@settings(max_examples=200)
 @given(FIND | SLASHED)
 def test_a_find_field_is_read_as_there(find: str) -> None:
     pattern = find_pattern(find)
@@ -55,7 +54,6 @@ def test_a_find_field_is_read_as_there(find: str) -> None:
         )
 
 
-@settings(max_examples=200)
 @given(FIND | SLASHED, REPLACE.map("".join), TEXTS.filter(bool))
 def test_a_script_replaces_as_javascript_does(find: str, replace: str, text: str) -> None:
     pattern = find_pattern(find)
@@ -84,7 +82,6 @@ SCRIPTS = st.lists(
 )
 
 
-@settings(max_examples=100)
 @given(SCRIPTS, TEXTS)
 def test_many_scripts_do_what_each_would_do_in_turn(listed: list[RegexScript], text: str) -> None:
     expected = text

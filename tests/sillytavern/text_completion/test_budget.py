@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.sillytavern.text_completion.builders import CHATML, prompt, scene, settings, sources, turns, words
 from tests.support.hanging import not_hanging
@@ -202,7 +201,6 @@ notes = st.lists(
 )
 
 
-@hypothesis_settings(max_examples=150)
 @given(messages, notes, kinds, st.integers(0, 40), st.booleans(), st.booleans(), st.booleans())
 def test_every_byte_has_a_source_and_the_budget_holds(chat, notes, kind, room, instruct, pinned, collapse):
     given_settings = settings(
@@ -230,7 +228,6 @@ def test_every_byte_has_a_source_and_the_budget_holds(chat, notes, kind, room, i
         assert "\n\n" not in made.text
 
 
-@hypothesis_settings(max_examples=100)
 @given(messages, st.integers(5, 60))
 def test_more_room_never_loses_a_message(chat, room):
     def kept(size):

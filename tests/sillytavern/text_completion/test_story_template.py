@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
@@ -203,7 +203,6 @@ PARTS = [
 ]
 
 
-@settings(max_examples=200)
 @given(st.lists(st.sampled_from(PARTS), max_size=25).map("".join))
 def test_any_template_is_rendered_or_refused_with_a_sentence(template):
     outcome = ""
@@ -237,7 +236,6 @@ def test_marks_in_a_template_are_only_text():
 texts = st.text(alphabet="ab \n", max_size=8)
 
 
-@settings(max_examples=200)
 @given(texts, texts, texts)
 def test_the_untaken_arm_leaves_no_letter(before, yes, no):
     shown = rendered(f"{before}{{{{#if name}}}}{yes}{{{{else}}}}{no.replace('a', 'X').replace('b', 'X')}{{{{/if}}}}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sillytavern.world_info.builders import awake, entry, world
 
@@ -80,7 +80,6 @@ def fixed_random() -> Callable[[], float]:
     return lambda: 0.37
 
 
-@settings(max_examples=150, deadline=None)
 @given(scans)
 def test_every_entry_of_every_book_gets_one_verdict(scan_input: WorldInfoInput) -> None:
     result = WorldInfo().scan(scan_input)
@@ -90,7 +89,6 @@ def test_every_entry_of_every_book_gets_one_verdict(scan_input: WorldInfoInput) 
     assert activated == set(awake(result))
 
 
-@settings(max_examples=100, deadline=None)
 @given(scans)
 def test_scanning_is_deterministic(scan_input: WorldInfoInput) -> None:
     engine = WorldInfo()
@@ -99,7 +97,6 @@ def test_scanning_is_deterministic(scan_input: WorldInfoInput) -> None:
     assert WorldInfo().scan(scan_input) == first
 
 
-@settings(max_examples=100, deadline=None)
 @given(scans, entries)
 def test_a_disabled_entry_without_a_level_of_recursion_changes_nothing(
     scan_input: WorldInfoInput, extra: dict[str, Any]
@@ -111,7 +108,6 @@ def test_a_disabled_entry_without_a_level_of_recursion_changes_nothing(
     assert result.with_(verdicts=without.verdicts) == without
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.sampled_from(["gull", "Gull", "owl", "old owl", "ς", "ΟΔΟΣ", "İ", "i̇", "夜", "a_b", "a"]), max_size=3),
     st.lists(texts, min_size=1, max_size=4),
@@ -140,7 +136,6 @@ def searched(text: str, key: str, case_sensitive: bool, whole: bool) -> bool:
     return key in text
 
 
-@settings(max_examples=60, deadline=None)
 @given(scans)
 def test_state_goes_in_and_comes_out(scan_input: WorldInfoInput) -> None:
     state = WorldInfo().scan(scan_input).timed

@@ -1,7 +1,7 @@
 """The table as a whole: every name that RisuAI's own has, and functions that survive whatever they are given."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.risuai.cbs import CBSCall, CBSOptions, Functions, LeftAsText, ParseReturn
@@ -49,7 +49,6 @@ def test_what_only_the_page_resolves_stays_in_the_text(name: str) -> None:
 
 
 @given(st.sampled_from(sorted(TABLE)), ARGUMENTS, st.booleans(), st.integers(-3, 4), st.booleans())
-@settings(max_examples=600, deadline=None)
 def test_a_function_answers_with_a_text_or_leaves_the_macro(
     name: str, arguments: list[str], has_character: bool, chat_index: int, runs: bool
 ) -> None:

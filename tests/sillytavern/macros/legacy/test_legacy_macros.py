@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
@@ -328,7 +328,6 @@ BRACES = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 class TestSkipping:
     @given(text=BRACES, name=st.sampled_from(["Zed", "", "{", "{{", "us", "<US", "{{random::a"]))
-    @settings(max_examples=400)
     def test_leaving_out_passes_changes_nothing(self, text: str, name: str) -> None:
         environment = zed(user_name=name)
         every_pass = zed(user_name=name)
@@ -344,12 +343,10 @@ class TestSkipping:
 
 class TestLimits:
     @given(text=BRACES)
-    @settings(max_examples=200)
     def test_any_text_comes_to_an_end(self, text: str) -> None:
         assert isinstance(expand(text, zed()), str)
 
     @given(text=BRACES)
-    @settings(max_examples=100)
     def test_the_same_text_gives_the_same_result(self, text: str) -> None:
         first, second = (expand(text, zed()) for _ in range(2))
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
@@ -38,7 +38,6 @@ texts = st.lists(
 
 @pytest.mark.parametrize("kind", PAIRS)
 @given(text=texts)
-@settings(max_examples=200)
 def test_finder_agrees_with_the_regular_expression(kind: str, text: str) -> None:
     find, pattern = PAIRS[kind]
 
@@ -53,8 +52,8 @@ def test_finder_agrees_with_the_regular_expression(kind: str, text: str) -> None
 @pytest.mark.parametrize("unit", ["{{x:", "{{x:a::", '{{x:"', "{{//", "\n", "\r\n{{", "{{x:a::b}", '{{x:\n"}}'])
 def test_a_text_full_of_openings_takes_linear_time(kind: str, unit: str) -> None:
     find, _ = PAIRS[kind]
-    text = unit * (500_000 // len(unit))
+    text = unit * (100_000 // len(unit))
 
-    with not_hanging():
+    with not_hanging(seconds=5):
         for _call in find(text):
             pass
