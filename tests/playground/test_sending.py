@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from tavernkit.playground.base.database.models import Message, MessageSwipe, OutboxEvent, Run
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
-from tests.playground.playing import open_story
+from tests.playground.stories import open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio

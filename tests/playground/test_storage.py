@@ -15,7 +15,7 @@ from tavernkit.playground.base.database.migrate import check, upgrade
 from tavernkit.playground.base.database.models import Character, Provider
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.llm.secrets import KeyBox
-from tests.playground.playing import open_story
+from tests.playground.stories import open_story
 
 pytestmark = pytest.mark.anyio
 

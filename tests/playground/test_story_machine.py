@@ -18,7 +18,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.runs.service import repair_rounds
 from tavernkit.playground.story.settings.service import read_conversation_settings
-from tests.playground.playing import open_story
+from tests.playground.stories import open_story
 from tests.playground.story_machine.asking import MANNERS, Asking
 from tests.playground.story_machine.checks import (
     SNAPSHOT_EVERY,

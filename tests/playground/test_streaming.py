@@ -17,8 +17,8 @@ from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.edge.live import streaming
 from tavernkit.playground.edge.presenting.conversations import run_view
 from tavernkit.playground.story.replies import worker
-from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.support.hanging import HANG_SECONDS, eventually
 

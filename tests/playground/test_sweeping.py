@@ -28,8 +28,8 @@ from tavernkit.playground.story.messages.service import add_swipe, delete_swipe,
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
-from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
+from tests.playground.stories import Story, open_story
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio

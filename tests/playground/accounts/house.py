@@ -21,7 +21,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.passwords import Passwords
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.edge.web.authentication import COOKIE
-from tests.playground.playing import Play, playing
+from tests.playground.stories import Story, open_story
 
 __all__ = ["ORIGIN", "PASSWORD", "House", "open_house"]
 
@@ -41,7 +41,7 @@ def password_hash() -> str:
 class House:
     """The application, and ways to be somebody in it."""
 
-    def __init__(self, play: Play, app: Any) -> None:
+    def __init__(self, play: Story, app: Any) -> None:
         self.play = play
         self.runtime = play.runtime
         self.app = app
@@ -109,7 +109,7 @@ class House:
 @asynccontextmanager
 async def open_house(url: str, folder: Path, **settings: object) -> AsyncIterator[House]:
     """An application that nobody has a password for yet."""
-    async with playing(url, folder, ScriptedModel(), **settings) as play:
+    async with open_story(url, folder, ScriptedModel(), **settings) as play:
         play.runtime.passwords = Passwords(QUICK_HASHER)
         house = House(play, create_app(play.runtime, play.user_id))
         try:

@@ -13,8 +13,8 @@ from tavernkit.artifacts.pipelines import EXAMPLES, example_source
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import STATUS_OF
 from tests.playground.api.routes import Route, api_alone, api_routes, table_of
-from tests.playground.playing import playing
-from tests.playground.support.api import asking
+from tests.playground.stories import open_story
+from tests.playground.support.web import api_client
 
 PAGE = Path(__file__).parents[3] / "docs" / "api.md"
 ROUTES = api_routes(api_alone())
@@ -107,7 +107,10 @@ def test_lists_come_in_pages(route: Route) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_not_there_is_told_in_the_same_form(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play, asking(play.runtime, play.user_id) as client:
+    async with (
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
+    ):
         nowhere = await client.get("/nowhere")
         not_so = await client.put("/spaces", json={})
         unreadable = await client.post("/spaces", content=b"\xff\xfe", headers={"Content-Type": "application/json"})

@@ -14,7 +14,7 @@ from tavernkit.playground.story.artifacts.path import read_view, session_of, tur
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.messages.service import add_swipe
 from tavernkit.values import Json
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 
 __all__ = ["LAST_TWO", "chosen_swipes", "keep", "retell", "value_of", "view_of"]
 

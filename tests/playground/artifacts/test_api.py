@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, value_of
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio

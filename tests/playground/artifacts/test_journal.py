@@ -37,7 +37,7 @@ from tavernkit.playground.story.artifacts.journal import DatabaseJournal, RunTak
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.runs.service import Claim
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
-from tests.playground.playing import Story, claim_run, open_story
+from tests.playground.stories import Story, claim_run, open_story
 
 pytestmark = pytest.mark.anyio
 

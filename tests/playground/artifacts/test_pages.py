@@ -22,9 +22,9 @@ from tavernkit.reading import MAX_JSON_DEPTH
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell
 from tests.playground.pipelines.profile_story import profile, profile_story
-from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.panel import words
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.web import browser
 from tests.support.hanging import not_hanging

@@ -13,7 +13,7 @@ from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, retell, value_of, view_of
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import hide_message, restore_message, select_swipe
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, view_of
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, User
 from tavernkit.playground.story.characters.importing import ImportedCharacter, import_file
 from tests.characters import card_files
-from tests.playground.playing import Play
+from tests.playground.stories import Story
 
 __all__ = ["brought", "form", "json_card", "me", "picture", "png_card", "row", "somebody_else"]
 
@@ -39,21 +39,21 @@ def form(*files: bytes, field: str = "files") -> list[tuple[str, tuple[str, byte
     return [(field, (f"card {number}", file, "application/octet-stream")) for number, file in enumerate(files)]
 
 
-def me(play: Play) -> Viewer:
+def me(play: Story) -> Viewer:
     return Viewer(user_id=play.user_id)
 
 
-async def brought(play: Play, file: bytes, **options: Any) -> ImportedCharacter:
+async def brought(play: Story, file: bytes, **options: Any) -> ImportedCharacter:
     return await import_file(play.runtime, me(play), file, **options)
 
 
-async def somebody_else(play: Play) -> Viewer:
+async def somebody_else(play: Story) -> Viewer:
     user_id = play.runtime.ids()
     async with play.runtime.database.write() as session:
         session.add(User(id=user_id, name="Somebody else", created_at=play.runtime.clock()))
     return Viewer(user_id=user_id)
 
 
-async def row(play: Play, character_id: UUID) -> Character:
+async def row(play: Story, character_id: UUID) -> Character:
     async with play.runtime.database.read() as session:
         return await session.get_one(Character, character_id)

@@ -15,23 +15,23 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, me, picture, png_card, somebody_else
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 HOSTILE = b"<html><script>alert(1)</script></html>"
 
 
-async def sees(play: Play, viewer: Viewer, sha256: str | None) -> bool:
+async def sees(play: Story, viewer: Viewer, sha256: str | None) -> bool:
     async with play.runtime.database.read() as session:
         return await find_blob(session, sha256 or "", viewer) is not None
 
 
 async def test_a_picture_is_served_for_ever_and_by_what_it_is(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, png_card())).character
         answer = await client.get(f"/blobs/{character.avatar_sha256}")
@@ -51,8 +51,8 @@ async def test_a_picture_is_served_for_ever_and_by_what_it_is(database_url: str,
 async def test_what_a_browser_might_run_is_only_ever_saved(sqlite_url: str, tmp_path: Path) -> None:
     file = card_files.charx(card_files.v3(), **{"a.png": HOSTILE, "b.svg": b"<svg onload='alert(1)'/>"})
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, file)).character
         assets = (await client.get(f"/characters/{character.id}")).json()["assets"]
@@ -65,7 +65,7 @@ async def test_what_a_browser_might_run_is_only_ever_saved(sqlite_url: str, tmp_
 
 
 async def test_only_who_may_see_the_character_sees_its_picture(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         async with play.runtime.database.read() as session:
             character = (await session.scalars(select(Character))).one()
             space = (await session.scalars(select(Space))).one()
@@ -95,7 +95,7 @@ async def test_only_who_may_see_the_character_sees_its_picture(database_url: str
 
 
 async def test_a_personas_picture_is_its_owners(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         now, sha256 = play.runtime.clock(), "a" * 64
         other = await somebody_else(play)
         async with play.runtime.database.write() as session:
@@ -121,8 +121,8 @@ async def test_more_than_the_limit_is_not_even_read(sqlite_url: str, tmp_path: P
             yield b"\0" * 1024 * 1024
 
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         refused = await client.post(
             "/characters", content=endless(), headers={"Content-Type": "multipart/form-data; boundary=x"}

@@ -29,9 +29,9 @@ from tavernkit.playground.story.characters.service import (
 )
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import outcome_of, refusal_of
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -39,19 +39,19 @@ ICON = {"type": "icon", "uri": "embeded://assets/icon/main.png", "name": "main",
 CHARX = card_files.charx(card_files.v3(assets=[ICON]), **{"assets/icon/main.png": picture()})
 
 
-async def seeded(play: Play) -> Character:
+async def seeded(play: Story) -> Character:
     """The character of the example, which has spoken."""
     async with play.runtime.database.read() as session:
         return (await session.scalars(select(Character))).one()
 
 
-async def total(play: Play, table: Any) -> int:
+async def total(play: Story, table: Any) -> int:
     async with play.runtime.database.read() as session:
         return await session.scalar(select(func.count()).select_from(table)) or 0
 
 
 async def test_an_edit_changes_what_it_names_and_keeps_the_card_before(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, json_card())).character
         edited = await edit_character(
             play.runtime,
@@ -79,8 +79,8 @@ async def test_an_edit_changes_what_it_names_and_keeps_the_card_before(database_
 
 async def test_a_change_of_something_older_is_refused_with_how_it_is(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
         path = f"/characters/{character.id}"
@@ -94,7 +94,7 @@ async def test_a_change_of_something_older_is_refused_with_how_it_is(database_ur
 
 
 async def test_two_who_edit_at_once_do_not_overwrite_each_other(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, json_card())).character
         results = await asyncio.gather(
             *(
@@ -124,8 +124,8 @@ NO_CARDS: list[dict[str, Any]] = [
 
 async def test_what_cannot_be_a_card_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
         for body in NO_CARDS:
@@ -135,7 +135,7 @@ async def test_what_cannot_be_a_card_is_refused(sqlite_url: str, tmp_path: Path)
 
 
 async def test_a_new_name_is_seen_where_the_character_takes_part(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = await seeded(play)
         await edit_character(
             play.runtime, me(play), character.id, version=character.version, fields={"name": "Otto", "nickname": None}
@@ -148,7 +148,7 @@ async def test_a_new_name_is_seen_where_the_character_takes_part(database_url: s
 
 
 async def test_one_that_has_spoken_stays_readable(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = await seeded(play)
         await edit_character(play.runtime, me(play), character.id, version=1, fields={"scenario": "Elsewhere."})
         await set_avatar(play.runtime, me(play), character.id, picture())
@@ -171,7 +171,7 @@ async def test_one_that_has_spoken_stays_readable(database_url: str, tmp_path: P
 
 
 async def test_one_that_never_spoke_is_gone_altogether(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, CHARX)).character
         async with play.runtime.database.write() as session:
             space = (await session.scalars(select(Space))).one()
@@ -194,7 +194,7 @@ async def test_one_that_never_spoke_is_gone_altogether(database_url: str, tmp_pa
 
 
 async def test_a_copy_stands_on_its_own(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         original = (await brought(play, CHARX)).character
         copy = await duplicate_character(play.runtime, me(play), original.id)
         assert isinstance(copy, Character)
@@ -208,7 +208,7 @@ async def test_a_copy_stands_on_its_own(database_url: str, tmp_path: Path) -> No
 
 
 async def test_another_picture_takes_the_place_of_the_cards_icon(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, CHARX)).character
         changed = await set_avatar(play.runtime, me(play), character.id, picture("red", format="JPEG"))
         assert isinstance(changed, Character)
@@ -223,7 +223,7 @@ async def test_another_picture_takes_the_place_of_the_cards_icon(database_url: s
 async def test_what_is_everybodys_can_be_read_and_copied_and_is_changed_by_administrators(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, png_card())).character
         async with play.runtime.database.write() as session:
             (await session.get_one(Character, character.id)).owner_id = None
@@ -243,10 +243,10 @@ async def test_what_is_everybodys_can_be_read_and_copied_and_is_changed_by_admin
 
 
 async def test_somebody_elses_character_is_not_there(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, png_card())).character
         other = await somebody_else(play)
-        async with asking(play.runtime, other.user_id) as client:
+        async with api_client(play.runtime, other.user_id) as client:
             path = f"/characters/{character.id}"
             answers = [
                 await client.get(path),
@@ -269,8 +269,8 @@ async def test_somebody_elses_character_is_not_there(database_url: str, tmp_path
 
 async def test_versions_over_http(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         sent = await client.post("/characters", files=form(json_card(scenario="0 \ud800"), field="file"))
         assert (sent.status_code, sent.json()["outcome"]) == (200, "imported")

@@ -13,13 +13,13 @@ from tavernkit.playground.story.characters.files import ExportedFile, ExportForm
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 
-async def exported(play: Play, character_id: UUID, format: ExportFormat) -> ExportedFile:
+async def exported(play: Story, character_id: UUID, format: ExportFormat) -> ExportedFile:
     file = await export_character(play.runtime, me(play), character_id, format)
     assert isinstance(file, ExportedFile)
     return file
@@ -29,7 +29,7 @@ async def test_json_is_what_the_library_writes(database_url: str, tmp_path: Path
     card = card_files.v2(name="Ÿsolde \ud800", extensions={"depth_prompt": {"depth": 4}}, strange=[1])
     file = json.dumps({**card, "name": "Ÿsolde \ud800", "beside": True}).encode()
     read = characters.load(file).card
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, file)).character
         assert (await exported(play, character.id, "json")).data == characters.to_json(read, "v3").encode()
         assert (await exported(play, character.id, "json_v2")).data == characters.to_json(read, "v2").encode()
@@ -39,7 +39,7 @@ async def test_a_png_carries_the_picture_the_card_and_its_assets(database_url: s
     asset = card_files.text("chara-ext-asset_:0", b"aGVsbG8=")
     secret = card_files.text("parameters", b"where I live")
     file = png_card(asset, secret, assets=[{"type": "x", "uri": "__asset:0", "name": "n", "ext": "txt"}])
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, file)).character
         out = (await exported(play, character.id, "png")).data
         async with play.runtime.database.read() as session:
@@ -54,7 +54,7 @@ async def test_a_png_carries_the_picture_the_card_and_its_assets(database_url: s
 
 
 async def test_without_a_picture_a_plain_one_carries_the_card(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, json_card())).character
         card = characters.load(json_card()).card
         assert (await exported(play, character.id, "png")).data == characters.to_png(card)
@@ -65,7 +65,7 @@ async def test_a_charx_comes_out_with_all_its_files(database_url: str, tmp_path:
     icon = {"type": "icon", "uri": "embeded://assets/icon/main.webp", "name": "main", "ext": "webp"}
     files = {"assets/icon/main.webp": picture(format="WEBP"), "assets/other/song.mp3": b"ID3 la la"}
     file = card_files.charx(card_files.v3(assets=[icon]), **files)
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, file)).character
         bundle = characters.load((await exported(play, character.id, "charx")).data)
         assert {asset.name: asset.read() for asset in bundle.assets} == files
@@ -81,7 +81,7 @@ async def test_a_png_of_a_charx_card_carries_its_embedded_pictures(database_url:
     joy = {"type": "emotion", "uri": "embedded://assets/emotion/joy.png", "name": "joy", "ext": "png"}
     files = {"assets/icon/main.webp": picture(format="WEBP"), "assets/emotion/joy.png": picture(colour="red")}
     file = card_files.charx(card_files.v3(assets=[icon, joy]), **files, **{"x_meta/1.json": b"{}"})
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, file)).character
         bundle = characters.load((await exported(play, character.id, "png")).data)
         references = {asset.name: asset.uri for asset in bundle.card.character.assets or ()}
@@ -92,7 +92,7 @@ async def test_a_png_of_a_charx_card_carries_its_embedded_pictures(database_url:
 
 
 async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, png_card())).character
         bundle = characters.load((await exported(play, character.id, "charx")).data)
         assert (bundle.format, bundle.image) == ("charx", picture())
@@ -100,8 +100,8 @@ async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_
 
 async def test_exports_are_saved_under_the_name(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card(name='Ы / "x"\r\nSet-Cookie: a'))).character
         answer = await client.get(f"/characters/{character.id}/export", params={"format": "json_v2"})

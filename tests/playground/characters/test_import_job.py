@@ -22,16 +22,16 @@ from tavernkit.playground.story.characters.files import PreparedFile, prepare
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, file_as_version, import_staged_files
 from tavernkit.playground.story.characters.service import begin_story
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def working(play: Play) -> AsyncIterator[None]:
+async def working(play: Story) -> AsyncIterator[None]:
     worker = job_worker(play.runtime, "w")
     task = asyncio.create_task(worker.run())
     try:
@@ -74,8 +74,8 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
         png_card(name="Carla"),
     ]
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
         working(play),
     ):
         started = await client.post("/characters/import?same_name=version", files=form(*files))
@@ -98,8 +98,8 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
 
 async def test_a_batch_says_what_becomes_of_cards_of_one_name_and_creator(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
         working(play),
     ):
         for name, query, counted in (
@@ -122,8 +122,8 @@ async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_
         png_card(name="Anna", colour=colour, description=f"Anna in {colour}.") for colour in ("red", "teal", "pink")
     ]
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
         working(play),
     ):
         started = await client.post("/characters/import", files=form(*files))
@@ -148,8 +148,8 @@ async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_
 
 async def test_a_hundred_files_arrive(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
         working(play),
     ):
         files = [json_card(name=f"Number {number}") for number in range(100)]
@@ -182,8 +182,8 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         files = [json_card(name=f"Number {number}") for number in range(25)]
         started = (await client.post("/characters/import", files=form(*files))).json()
@@ -209,8 +209,8 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
 
 async def test_stopping_keeps_what_is_there_and_drops_what_is_not(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         started = (await client.post("/characters/import", files=form(json_card(), json_card(name="B")))).json()
         canceled = (await client.post(f"/jobs/{started['id']}/cancel")).json()
@@ -232,8 +232,8 @@ NO_FORMS: list[dict[str, Any]] = [
 
 async def test_what_is_no_form_with_files_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         for path in ("/characters/import", "/characters"):
             for request in NO_FORMS:

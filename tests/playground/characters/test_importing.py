@@ -19,7 +19,7 @@ from tavernkit.risuai.files import write_risum
 from tavernkit.risuai.module import read_module
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card, row, somebody_else
-from tests.playground.playing import Play, playing
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ YAML = b"name: Ysolde\ndescription: Mends clocks.\nfirst_mes: Tick.\n"
 ICON = {"type": "icon", "uri": "embeded://assets/icon/main.png", "name": "main", "ext": "png"}
 
 
-async def count(play: Play) -> int:
+async def count(play: Story) -> int:
     async with play.runtime.database.read() as session:
         return await session.scalar(select(func.count()).select_from(Character)) or 0
 
@@ -46,7 +46,7 @@ FORMATS = {
 
 
 async def test_every_format_is_read(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         for format, file in FORMATS.items():
             imported = await brought(play, file, as_new=True)
             assert imported.outcome == "imported", format
@@ -58,7 +58,7 @@ async def test_what_risuai_keeps_in_a_module_comes_with_the_card(sqlite_url: str
     script = {"comment": "", "in": "a", "out": "b", "type": "editoutput"}
     module = write_risum(read_module(LooseObject({"name": "Beside", "regex": [script]}, ReportBuilder())))
     own = card_files.v3(extensions={"risuai": {"defaultVariables": "mood=calm"}})
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, card_files.charx(own, **{"module.risum": module}))
         kept = stored_card(imported.character).character.extensions["risuai"]
         assert (kept["customScripts"], kept["defaultVariables"]) == ([script], "mood=calm")
@@ -71,7 +71,7 @@ async def test_the_columns_say_what_the_card_says(database_url: str, tmp_path: P
     file = json_card(
         name="  Zoë\x00 \ud800 ", nickname="Z", tags=["Cozy", "", "Зима"], creator_notes_multilingual={"de": "Hallo"}
     )
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         stored = await row(play, (await brought(play, file)).character.id)
         assert (stored.name, stored.nickname, stored.tags) == ("Zoë �", "Z", ["Cozy", "Зима"])
         assert (stored.spec_version, stored.version, stored.supported_languages) == (3, 1, ["de"])
@@ -82,7 +82,7 @@ async def test_the_columns_say_what_the_card_says(database_url: str, tmp_path: P
 
 
 async def test_a_file_is_there_once_for_each_person(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await count(play)
         first = await brought(play, png_card())
         again = await brought(play, png_card())
@@ -96,7 +96,7 @@ async def test_a_file_is_there_once_for_each_person(database_url: str, tmp_path:
 
 
 async def test_ten_at_once_import_one_file_once(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await count(play)
         results = await asyncio.gather(*(brought(play, png_card()) for _ in range(10)))
         assert sorted(result.outcome for result in results) == ["imported"] + ["same"] * 9
@@ -104,7 +104,7 @@ async def test_ten_at_once_import_one_file_once(database_url: str, tmp_path: Pat
 
 
 async def test_a_changed_card_becomes_a_version_and_says_what_changed(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, png_card(description="Mends clocks."))
         changed = png_card(colour="red", description="Breaks clocks.", extensions={})
         second = await brought(play, changed, same_name="version")
@@ -123,7 +123,7 @@ async def test_a_changed_card_becomes_a_version_and_says_what_changed(database_u
 
 
 async def test_plain_json_changes_the_card_and_leaves_the_picture(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, png_card())
         avatar = first.character.avatar_sha256
         same = await brought(play, json_card())
@@ -133,7 +133,7 @@ async def test_plain_json_changes_the_card_and_leaves_the_picture(database_url: 
 
 
 async def test_a_shared_name_alone_is_not_the_same_character(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         await brought(play, json_card(creator="me"))
         other = await brought(play, json_card(creator="you"))
         assert other.outcome == "imported"
@@ -149,7 +149,7 @@ async def test_different_cards_of_one_name_and_creator_are_different_characters(
     database_url: str, tmp_path: Path
 ) -> None:
     cards = [json_card(description=f"Card {number}.", first_mes=f"Hello {number}.") for number in range(8)]
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         imported = [await brought(play, card) for card in cards]
         assert [one.outcome for one in imported] == ["imported"] * 8
         assert len({one.character.id for one in imported}) == 8
@@ -161,7 +161,7 @@ async def test_different_cards_of_one_name_and_creator_are_different_characters(
 
 
 async def test_a_card_with_another_character_version_is_a_new_version(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, json_card(character_version="1.0"))
         newer = await brought(play, json_card(character_version="1.1", first_mes="Tock.", description="Newer."))
         assert (newer.outcome, newer.character.id, newer.character.version) == ("updated", first.character.id, 2)
@@ -172,7 +172,7 @@ async def test_a_card_with_another_character_version_is_a_new_version(database_u
 
 
 async def test_a_person_may_say_which_character_a_file_is(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, json_card())
         renamed = await brought(play, json_card(name="Isolde", creator="x"), character_id=first.character.id)
         assert (renamed.outcome, renamed.character.id, renamed.character.name) == (
@@ -188,7 +188,7 @@ async def test_assets_are_kept_under_the_names_of_the_card(database_url: str, tm
         card_files.v3(assets=[ICON, smile]),
         **{"assets/icon/main.png": picture(), "assets/smile.png": picture("red"), "notes.txt": b"hello"},
     )
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, file)
         async with play.runtime.database.read() as session:
             assets = await assets_of(session, imported.character.id)
@@ -214,7 +214,7 @@ NO_CARDS = {
 
 
 async def test_what_is_no_card_is_refused_in_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         before = await count(play)
         for kind, (file, words) in NO_CARDS.items():
             refused = await refusal_of(import_file(play.runtime, me(play), file))
@@ -228,7 +228,7 @@ async def test_a_card_in_a_broken_picture_comes_without_it(sqlite_url: str, tmp_
     pixels = card_files.chunk(b"IDAT", b"no pixels")
     card = card_files.text("chara", card_files.packed(card_files.v2()))
     broken = card_files.SIGNATURE + card_files.HEADER + card + pixels + card_files.END
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, broken)
         assert (imported.outcome, imported.character.avatar_sha256) == ("imported", None)
         assert any("picture cannot be read" in note for note in imported.notes)
@@ -236,7 +236,7 @@ async def test_a_card_in_a_broken_picture_comes_without_it(sqlite_url: str, tmp_
 
 async def test_a_damaged_asset_is_left_out_and_noted(sqlite_url: str, tmp_path: Path) -> None:
     damaged = card_files.text("chara-ext-asset_:0", b"abc")
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, png_card(damaged))
         assert any("0: left out" in note for note in imported.notes)
         async with play.runtime.database.read() as session:

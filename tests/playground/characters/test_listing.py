@@ -18,9 +18,9 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.story.characters.cards import fill, fold, search_text
 from tests.playground.characters.builders import brought, json_card
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ SEARCHES = {
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-async def add(play: Play, *names: str, tags: tuple[str, ...] = ()) -> None:
+async def add(play: Story, *names: str, tags: tuple[str, ...] = ()) -> None:
     rows: list[dict[str, Any]] = []
     for number, name in enumerate(names):
         time = BEGAN + timedelta(minutes=number // 3)
@@ -69,8 +69,8 @@ async def names(client: httpx2.AsyncClient, **query: str) -> list[str]:
 async def test_the_pages_of_a_list_hold_everybody_once_and_in_order(database_url: str, tmp_path: Path) -> None:
     everybody = [f"{'abc'[number % 3]}{number:03}" for number in range(40)]
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         await add(play, *everybody)
         found = [name for name in await names(client, sort="name") if name in everybody]
@@ -84,8 +84,8 @@ async def test_the_pages_of_a_list_hold_everybody_once_and_in_order(database_url
 
 async def test_names_are_sorted_without_upper_case(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         await add(play, "zoe", "Anna", "bert", "ÉMILE", "ёлка", "Яна")
         found = await names(client)
@@ -96,8 +96,8 @@ async def test_names_are_sorted_without_upper_case(database_url: str, tmp_path: 
 async def test_a_name_is_found_in_any_script_and_case(database_url: str, tmp_path: Path) -> None:
     everybody = ["ANNA Karenina", "Анна Аркадьевна", "安娜", "TARO", "Frau Straße", "100% Bot"]
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         await add(play, *everybody)
         found = {search: await names(client, search=search) for search in SEARCHES}
@@ -107,8 +107,8 @@ async def test_a_name_is_found_in_any_script_and_case(database_url: str, tmp_pat
 
 async def test_a_tag_is_found_whole(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         await add(play, "One", tags=("Slice of Life", "Зима"))
         await add(play, "Two", tags=("Life",))
@@ -120,8 +120,8 @@ async def test_a_tag_is_found_whole(database_url: str, tmp_path: Path) -> None:
 
 async def test_a_page_takes_the_same_statements_however_long_the_list(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         counts = []
         for batch in range(2):
@@ -135,8 +135,8 @@ async def test_a_page_takes_the_same_statements_however_long_the_list(database_u
 
 async def test_opening_one_takes_two_statements(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         character = (await brought(play, json_card())).character
         with counted_statements(play.runtime.database) as sent:
@@ -147,8 +147,8 @@ async def test_opening_one_takes_two_statements(sqlite_url: str, tmp_path: Path)
 async def test_a_place_that_is_none_is_refused(database_url: str, tmp_path: Path) -> None:
     nowhere = [cursor(), cursor("a", "b"), cursor(1, 2), cursor("\ud800", str(uuid4())), cursor("\x00", str(uuid4()))]
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         for after in ("x", *nowhere):
             for sort in ("name", "recent"):

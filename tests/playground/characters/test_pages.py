@@ -20,9 +20,9 @@ from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.characters.service import edit_character
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import ORIGIN
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import ORIGIN
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
@@ -32,16 +32,16 @@ NOBODY = "/characters/00000000-0000-4000-8000-000000000000"
 
 
 @asynccontextmanager
-async def visiting(url: str, folder: Path) -> AsyncIterator[tuple[Play, httpx2.AsyncClient]]:
+async def visiting(url: str, folder: Path) -> AsyncIterator[tuple[Story, httpx2.AsyncClient]]:
     """Somebody at their own machine, who has nobody but the example's character."""
-    async with playing(url, folder, ScriptedModel()) as play:
+    async with open_story(url, folder, ScriptedModel()) as play:
         app: Any = create_app(play.runtime, play.user_id)
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
             yield play, client
 
 
-async def made(play: Play, **fields: Any) -> UUID:
+async def made(play: Story, **fields: Any) -> UUID:
     return (await brought(play, json_card(**fields))).character.id
 
 

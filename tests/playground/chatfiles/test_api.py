@@ -7,8 +7,8 @@ import pytest
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tests.playground.chatfiles.moving import lines, space_of
-from tests.playground.playing import playing
-from tests.playground.support.api import asking
+from tests.playground.stories import open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.anyio
 async def test_a_file_goes_in_and_out(database_url: str, tmp_path: Path) -> None:
     file = lines({"name": "Sam", "is_user": True, "mes": "Hi."}, {"name": "Mira", "is_user": False, "mes": "Ho 🦊"})
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         upload = {"file": ("Evening walk.jsonl", file.encode())}
         answer = await api.post(f"/spaces/{await space_of(play)}/conversations/import", files=upload)

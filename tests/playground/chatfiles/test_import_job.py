@@ -18,8 +18,8 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import, import_chats
 from tavernkit.playground.story.spaces.service import delete_space, finish_removing_space
 from tests.playground.chatfiles.moving import lines, space_of
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -37,9 +37,9 @@ class StoppedAfter(JobWork):
 
 
 @asynccontextmanager
-async def half_imported(url: str, folder: Path) -> AsyncIterator[tuple[Play, JobClaim, list[int]]]:
+async def half_imported(url: str, folder: Path) -> AsyncIterator[tuple[Story, JobClaim, list[int]]]:
     """An application with an import that has come half way, and what it held before."""
-    async with playing(url, folder, ScriptedModel()) as play:
+    async with open_story(url, folder, ScriptedModel()) as play:
         before = await counts(play)
         job = await import_chats(play.runtime, viewer(play), await space_of(play), STRANGERS.encode())
         assert isinstance(job, Job)
@@ -53,7 +53,7 @@ async def half_imported(url: str, folder: Path) -> AsyncIterator[tuple[Play, Job
 async def test_nothing_is_seen_of_an_import_before_it_is_complete(database_url: str, tmp_path: Path) -> None:
     async with (
         half_imported(database_url, tmp_path) as (play, claim, _),
-        asking(play.runtime, play.user_id) as api,
+        api_client(play.runtime, play.user_id) as api,
     ):
         place = f"/spaces/{await space_of(play)}"
         async with play.runtime.database.read() as session:
@@ -100,16 +100,16 @@ async def test_another_worker_goes_on_behind_the_last_step(database_url: str, tm
         assert await counts(play) == expected
 
 
-async def counts(play: Play) -> list[int]:
+async def counts(play: Story) -> list[int]:
     async with play.runtime.database.read() as session:
         return [await session.scalar(select(func.count()).select_from(model)) or 0 for model in COUNTED]
 
 
-async def carry_out_removal(play: Play) -> None:
+async def carry_out_removal(play: Story) -> None:
     claim: Any = await claim_job(play.runtime, "w1", [REMOVE_KIND])
     assert claim is not None
     await finish_job(play.runtime, claim, await finish_removing_space(JobWork(play.runtime, claim)))
 
 
-def viewer(play: Play) -> Viewer:
+def viewer(play: Story) -> Viewer:
     return Viewer(user_id=play.user_id)

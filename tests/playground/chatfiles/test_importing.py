@@ -14,7 +14,7 @@ from tavernkit.playground.story.chatfiles.importing import import_chats
 from tavernkit.playground.story.chatfiles.storing import PIECE_MESSAGES
 from tests.characters import card_files
 from tests.playground.chatfiles.moving import bring_in, bring_in_all, lines, members, messages, space_of, take_out
-from tests.playground.playing import playing
+from tests.playground.stories import open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 async def test_speakers_are_members_by_their_names_and_strangers_have_left_already(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await members(play)
         (character,) = [member for member in before.values() if member.kind == "character"]
         (human,) = [member for member in before.values() if member.kind == "human"]
@@ -41,7 +41,7 @@ async def test_speakers_are_members_by_their_names_and_strangers_have_left_alrea
 
 
 async def test_in_a_discussion_other_people_keep_their_words(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space_id, now = await space_of(play), play.runtime.clock()
         async with play.runtime.database.write() as session:
             (await session.get_one(Space, space_id)).kind = "discussion"
@@ -60,7 +60,7 @@ async def test_in_a_discussion_other_people_keep_their_words(database_url: str, 
 
 
 async def test_only_who_runs_the_space_brings_chats_in(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         stranger = Viewer(user_id=uuid4())
         outcome = await refusal_of(
             import_chats(play.runtime, stranger, await space_of(play), b'{"name": "a", "mes": "b"}')
@@ -69,14 +69,14 @@ async def test_only_who_runs_the_space_brings_chats_in(database_url: str, tmp_pa
 
 
 async def test_the_chats_of_a_backyard_archive_become_conversations(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first, second = await bring_in_all(play, card_files.byaf(), title="Backyard")
         assert [first.title, second.title] == ["Backyard 1", "Backyard 2"]
         assert [row.role for row in await messages(play, first.id)] == ["assistant", "user"]
 
 
 async def test_chats_of_other_applications_become_conversations(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         ooba = await bring_in(play, json.dumps({"data_visible": [["Hi", "Hello"]]}))
         assert [(row.role, row.content) for row in await messages(play, ooba.id)] == [
             ("user", "Hi"), ("assistant", "Hello")
@@ -89,7 +89,7 @@ async def test_chats_of_other_applications_become_conversations(database_url: st
 
 
 async def test_a_file_that_is_no_chat_is_refused_with_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         for file in (b"", b"{}", b"\x00\x01", b"[1]", b'{"spec": "chara_card_v2", "name": "a"}'):
             outcome = await refusal_of(import_chats(play.runtime, play.viewer, await space_of(play), file))
             assert (outcome.code, outcome.sentence[-1]) == ("invalid", "."), file
@@ -99,7 +99,7 @@ async def test_a_long_chat_comes_in_and_goes_out_in_few_statements(database_url:
     count = 10 * PIECE_MESSAGES
     file = lines(*({"name": "Mira", "is_user": False, "mes": f"Number {number}.",
                     "swipes": [f"Number {number}.", "Other."], "swipe_id": 0} for number in range(count)))  # fmt: skip
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         with counted_statements(play.runtime.database) as sent:
             conversation = await bring_in(play, file)
         assert len(sent) < 15 * count / PIECE_MESSAGES
@@ -116,7 +116,7 @@ async def test_a_long_chat_comes_in_and_goes_out_in_few_statements(database_url:
 
 
 async def test_text_for_people_leaves_out_what_is_hidden(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         conversation = await bring_in(
             play,
             lines(

@@ -19,7 +19,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths.state import replay, set_beginning, state_at
 from tavernkit.playground.story.paths.writing import add_message
 from tests.playground.chatfiles.moving import bring_in, lines, messages, space_of, swipes, take_out
-from tests.playground.playing import Play, playing
+from tests.playground.stories import Story, open_story
 from tests.strategies import json_objects, json_values, texts
 
 pytestmark = pytest.mark.anyio
@@ -56,13 +56,13 @@ ODD = [
 async def test_a_file_comes_back_byte_for_byte(database_url: str, tmp_path: Path, headed: bool) -> None:
     file = lines(*([HEADER] if headed else []), SAID, "", ANSWER, HIDDEN, "{damaged", NARRATOR, GROUP, *ODD, "")
     (chat,), _ = read_chat(file, now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         conversation = await bring_in(play, write_chat(chat).encode(), title="Evening")
         assert await take_out(play, conversation.id) == write_chat(chat)
 
 
 async def test_what_is_stored_is_what_the_file_says(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         conversation = await bring_in(play, lines(HEADER, SAID, ANSWER, HIDDEN, NARRATOR), title="Evening")
         said, answer, hidden, narrator = await messages(play, conversation.id)
         assert (conversation.title, conversation.last_seq, conversation.messages_count) == ("Evening", 4, 4)
@@ -85,7 +85,7 @@ async def test_what_is_stored_is_what_the_file_says(database_url: str, tmp_path:
 
 
 async def test_what_was_changed_here_is_in_the_file(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         conversation = await bring_in(play, lines(HEADER, SAID, ANSWER))
         said, answer = await messages(play, conversation.id)
         first = (await swipes(play, answer))[0]
@@ -133,7 +133,7 @@ def on_one_database(url: str, folder: Path, check: Any) -> None:
     """Run `check(play, run)`, which may run coroutines again and again on the same application."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        play = runner.run(stack.enter_async_context(playing(url, folder, ScriptedModel())))
+        play = runner.run(stack.enter_async_context(open_story(url, folder, ScriptedModel())))
         try:
             check(play, runner.run)
         finally:
@@ -141,7 +141,7 @@ def on_one_database(url: str, folder: Path, check: Any) -> None:
 
 
 def test_whatever_a_file_holds_survives(database_url: str, tmp_path: Path) -> None:
-    def check(play: Play, run: Any) -> None:
+    def check(play: Story, run: Any) -> None:
         @given(chats)
         @settings(max_examples=40)
         def survives(chat: tuple[dict[str, Any] | None, list[dict[str, Any]]]) -> None:
@@ -173,7 +173,7 @@ told = st.fixed_dictionaries(
 
 
 def test_a_conversation_that_goes_out_comes_in_as_what_it_was(database_url: str, tmp_path: Path) -> None:
-    def check(play: Play, run: Any) -> None:
+    def check(play: Story, run: Any) -> None:
         @given(
             st.lists(told, max_size=4), st.dictionaries(words.map(lambda word: f"variables.{word}"), words, max_size=1)
         )
@@ -190,7 +190,7 @@ def test_a_conversation_that_goes_out_comes_in_as_what_it_was(database_url: str,
     on_one_database(database_url, tmp_path, check)
 
 
-async def tell(play: Play, messages: list[dict[str, Any]], beginning: dict[str, Any]) -> UUID:
+async def tell(play: Story, messages: list[dict[str, Any]], beginning: dict[str, Any]) -> UUID:
     """A conversation with these messages, written here."""
     ids, now = play.runtime.ids, datetime(2026, 5, 1, tzinfo=UTC)
     space_id = await space_of(play)
@@ -229,7 +229,7 @@ async def tell(play: Play, messages: list[dict[str, Any]], beginning: dict[str, 
         return conversation.id
 
 
-async def story(play: Play, conversation_id: UUID) -> Any:
+async def story(play: Story, conversation_id: UUID) -> Any:
     """What one sees of a conversation, and the state that it leaves."""
     rows = [row for row in await messages(play, conversation_id) if row.visibility != "hidden"]
     seen = [

@@ -23,8 +23,8 @@ from tavernkit.playground.story.conversations.service import (
 )
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member
 from tavernkit.playground.story.messages.service import send_message
-from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person, swipes_of
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import outcome_of, refusal_of
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_another_conversation_begins_with_those_who_are_there_now(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo")).space
         await remove_member(play.runtime, play.viewer, (await members(play, space.id))[1].id)
         begun = await _begin(play, space.id)
@@ -45,7 +45,7 @@ async def test_another_conversation_begins_with_those_who_are_there_now(database
 async def test_a_conversation_is_renamed_archived_and_brought_back_by_version(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         both = await asyncio.gather(
             *(_change(play, made.conversation.id, 0, title=title) for title in ("A", "B")), return_exceptions=True
@@ -69,7 +69,7 @@ async def test_a_conversation_is_renamed_archived_and_brought_back_by_version(
 
 
 async def test_moderators_rename_but_only_the_owner_decides_who_sees_it(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada", kind="discussion")
         guest, stranger = await person(play, "Guest"), await person(play, "Stranger")
         joined = await add_member(play.runtime, play.viewer, made.space.id, user_id=guest.user_id)
@@ -88,7 +88,7 @@ async def test_moderators_rename_but_only_the_owner_decides_who_sees_it(database
 
 
 async def test_branches_outlive_the_branch_that_they_grew_out_of(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         root = play.conversation_id
         told = [await _say(play, root, text) for text in ("two", "three", "four")]
         branch = await _fork(play, root, told[1])
@@ -105,7 +105,7 @@ async def test_branches_outlive_the_branch_that_they_grew_out_of(database_url: s
 
 
 async def test_branches_of_a_deleted_root_stand_on_their_own(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         root = play.conversation_id
         await _say(play, root, "Only here, in a text of its own")
         branch = await _fork(play, root, await _message_id(play, root, 1))
@@ -127,7 +127,7 @@ async def test_branches_of_a_deleted_root_stand_on_their_own(database_url: str, 
 
 
 async def test_of_two_who_delete_the_last_two_conversations_one_is_refused(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         other = await _begin(play, made.space.id)
         both = await asyncio.gather(
@@ -140,7 +140,7 @@ async def test_of_two_who_delete_the_last_two_conversations_one_is_refused(datab
 async def test_conversations_are_listed_in_pages_with_a_constant_number_of_statements(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         for number in range(4):
             play.skipped += timedelta(minutes=1)
@@ -162,7 +162,7 @@ async def test_conversations_are_listed_in_pages_with_a_constant_number_of_state
 async def test_changes_of_a_space_and_of_its_conversations_do_not_wait_for_each_other_in_a_ring(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         first, ada = await _message_id(play, made.conversation.id, 1), (await members(play, made.space.id))[1]
 
@@ -182,24 +182,24 @@ async def test_changes_of_a_space_and_of_its_conversations_do_not_wait_for_each_
 
 
 async def test_the_home_page_shows_stories_whose_first_character_has_left(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo")).space
         await remove_member(play.runtime, play.viewer, (await members(play, space.id))[1].id)
         [card, _] = (await home_view(play.runtime, play.viewer)).stories
         assert (card.space_name, card.faces[0].name, card.last_line) == ("Ada and Bo", "Bo", "I am Bo.")
 
 
-async def _begin(play: Play, space_id: UUID, **options: Any) -> Conversation:
+async def _begin(play: Story, space_id: UUID, **options: Any) -> Conversation:
     begun = await create_conversation(play.runtime, play.viewer, space_id, **options)
     assert isinstance(begun, Conversation), begun
     return begun
 
 
-async def _change(play: Play, id: UUID, version: int, *, viewer: Any = None, **changes: Any) -> Any:
+async def _change(play: Story, id: UUID, version: int, *, viewer: Any = None, **changes: Any) -> Any:
     return await change_conversation(play.runtime, viewer or play.viewer, id, settings_version=version, **changes)
 
 
-async def _say(play: Play, conversation_id: UUID, content: str) -> UUID:
+async def _say(play: Story, conversation_id: UUID, content: str) -> UUID:
     said = await send_message(
         play.runtime, play.viewer, conversation_id, message_id=play.runtime.ids(), content=content, role="system"
     )
@@ -207,18 +207,18 @@ async def _say(play: Play, conversation_id: UUID, content: str) -> UUID:
     return said.id
 
 
-async def _fork(play: Play, conversation_id: UUID, message_id: UUID) -> Conversation:
+async def _fork(play: Story, conversation_id: UUID, message_id: UUID) -> Conversation:
     forked = await fork(play.runtime, play.viewer, conversation_id, message_id)
     assert isinstance(forked, Conversation), forked
     return forked
 
 
-async def _row(play: Play, id: UUID) -> Conversation:
+async def _row(play: Story, id: UUID) -> Conversation:
     async with play.runtime.database.read() as session:
         return await session.get_one(Conversation, id)
 
 
-async def _message_id(play: Play, conversation_id: UUID, seq: int) -> UUID:
+async def _message_id(play: Story, conversation_id: UUID, seq: int) -> UUID:
     async with play.runtime.database.read() as session:
         return (
             await session.scalars(
@@ -227,7 +227,7 @@ async def _message_id(play: Play, conversation_id: UUID, seq: int) -> UUID:
         ).one()
 
 
-async def _texts(play: Play, conversation_id: UUID) -> list[str]:
+async def _texts(play: Story, conversation_id: UUID) -> list[str]:
     return [
         next(swipe.content for swipe in swipes if swipe.position == 0)
         for swipes in await swipes_of(play, conversation_id)

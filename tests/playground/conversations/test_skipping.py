@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from tavernkit.playground.story.runs.service import fail_run
-from tests.playground.runs.group import Group, gathered
-from tests.playground.support.api import ORIGIN, asking
+from tests.playground.runs.group import Group, group_story
+from tests.playground.support.web import ORIGIN, api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -18,8 +18,8 @@ BROKEN = {"code": "connection_error", "message": "Nobody answers there."}
 
 async def test_a_turn_can_be_passed_over_while_others_are_to_speak(database_url: str, tmp_path: Path) -> None:
     async with (
-        gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group,
-        asking(group.runtime, group.user_id) as client,
+        group_story(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group,
+        api_client(group.runtime, group.user_id) as client,
     ):
         await group.say()
         assert await _buttons(client, group) == ["Stop"]

@@ -25,8 +25,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tests.playground.artifacts.stories import LAST_TWO, keep
 from tests.playground.database.contents import contents
 from tests.playground.database.first_schema import fill_first_schema, migrate_to
-from tests.playground.messages.story import Story
-from tests.playground.playing import Play, playing
+from tests.playground.stories import Story, open_story
 from tests.playground.support.databases import new_database_url
 from tests.playground.support.postgres import PostgresServer
 
@@ -47,7 +46,7 @@ def of_other_kind(url: str, folder: Path, server: PostgresServer) -> str:
 
 async def fill(url: str, folder: Path) -> None:
     """A story, some messages, and values that are hard to keep."""
-    async with playing(url, folder, ScriptedModel()) as play:
+    async with open_story(url, folder, ScriptedModel()) as play:
         await play.say('Grüße 🦊 \u2028 and \\ "quotes"')
         async with play.runtime.database.write() as session:
             await session.execute(
@@ -73,7 +72,7 @@ async def test_a_backup_restores_to_the_same_rows_in_either_kind(
     assert await contents(another_url) == before
     assert (await check(another_url)).is_current
     # And what was restored is a database like any other: foreign keys hold, and it can be used.
-    async with playing(another_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(another_url, tmp_path, ScriptedModel()) as play:
         async with play.working():
             await play.until(lambda run: run.status == "succeeded")
             await play.say("Once more.")
@@ -82,7 +81,7 @@ async def test_a_backup_restores_to_the_same_rows_in_either_kind(
             await add(play, orphan)
 
 
-async def add(play: Play, row: Base) -> None:
+async def add(play: Story, row: Base) -> None:
     async with play.runtime.database.write() as session:
         session.add(row)
 
@@ -90,7 +89,7 @@ async def add(play: Play, row: Base) -> None:
 async def test_a_backup_while_messages_are_written_is_consistent(
     database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         stop, written = asyncio.Event(), asyncio.Event()
 
         async def write() -> None:
@@ -155,7 +154,7 @@ async def test_a_database_with_something_in_it_is_replaced_only_by_force(databas
     file = tmp_path / "one.zip"
     await back_up(database_url, file, NOW)
     before = await contents(database_url)
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
         session.add(TextContent(id=uuid4(), content="Later."))
     with file.open("rb") as source, pytest.raises(BackupError, match="--force"):
         await restore(database_url, source)

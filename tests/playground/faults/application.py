@@ -18,7 +18,7 @@ from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider, TimeoutsIn
 from tavernkit.playground.story.providers.service import add_provider, change_provider, make_default
 from tavernkit.playground.story.replies.actions import retry
-from tests.playground.playing import Play, one_story
+from tests.playground.stories import Story, one_story
 from tests.support.hanging import eventually
 
 __all__ = ["KEY", "PATHS", "PATIENT", "ProviderPlay", "application"]
@@ -31,7 +31,7 @@ PATIENT = TimeoutsIn(first_byte=60, between_chunks=60)
 """For servers that are only busy."""
 
 
-class ProviderPlay(Play):
+class ProviderPlay(Story):
     """A play in which the default provider is a server at this address."""
 
     address: str

@@ -30,7 +30,7 @@ from tavernkit.playground.story.messages.service import (
 from tavernkit.playground.story.paths.state import EVERY, replay, state_at
 from tavernkit.playground.story.paths.variables import set_variable
 from tests.playground.messages.people import somebody
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS

@@ -31,7 +31,7 @@ from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.story.sweeping import sweep
-from tests.playground.playing import LEASE_SECONDS, Story, open_story
+from tests.playground.stories import LEASE_SECONDS, Story, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.playground.support.web import api_client
 from tests.support.hanging import HANG_SECONDS, eventually

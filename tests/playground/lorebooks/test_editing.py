@@ -12,10 +12,10 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, update_lorebook
 from tests.playground.lorebooks.test_files import CHARACTER_BOOK, WORLD, exported, imported
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,8 @@ async def entries(api: httpx2.AsyncClient, book: UUID | str) -> list[dict[str, A
 
 async def test_an_entry_lives(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await ok(await api.post("/lorebooks", json={"name": " Wood ", "description": "Trees."}), 201)
         address = f"/lorebooks/{book['id']}"
@@ -61,8 +61,8 @@ async def test_an_entry_lives(database_url: str, tmp_path: Path) -> None:
 
 async def test_who_read_an_older_revision_is_shown_the_current_one(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WORLD)
         first, _ = await entries(api, book.id)
@@ -82,8 +82,8 @@ async def test_who_read_an_older_revision_is_shown_the_current_one(database_url:
 
 async def test_entries_change_places_and_are_switched_together(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await ok(await api.post("/lorebooks", json={"name": "B"}), 201)
         address = f"/lorebooks/{book['id']}/entries"
@@ -104,8 +104,8 @@ async def test_entries_change_places_and_are_switched_together(database_url: str
 
 async def test_a_field_that_makes_no_sense_is_refused(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {**WORLD, "entries": {"0": {**WORLD["entries"]["0"], "order": {}}}})
         (entry,) = await entries(api, book.id)
@@ -119,8 +119,8 @@ async def test_a_field_that_makes_no_sense_is_refused(database_url: str, tmp_pat
 
 async def test_a_changed_entry_of_a_card_keeps_the_rest_of_it(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {"spec": "lorebook_v3", "data": CHARACTER_BOOK})
         beer, _ = await entries(api, book.id)
@@ -134,8 +134,8 @@ async def test_a_changed_entry_of_a_card_keeps_the_rest_of_it(database_url: str,
 
 async def test_original_data_goes_once_the_entries_are_others(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, {**WORLD, "originalData": {"entries": []}})
         assert "originalData" in await exported(play, book)
@@ -145,8 +145,8 @@ async def test_original_data_goes_once_the_entries_are_others(database_url: str,
 
 async def test_big_books_are_read_in_pages(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         world = {"entries": {str(n): {"uid": n, "key": [f"k{n}"], "comment": f"Entry {n}"} for n in range(5000)}}
         book = await imported(play, world)
@@ -165,8 +165,8 @@ async def test_big_books_are_read_in_pages(database_url: str, tmp_path: Path) ->
 
 async def test_books_are_listed_copied_and_nobody_elses(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WORLD)
         copy = await ok(await api.post(f"/lorebooks/{book.id}/duplicate"), 201)
@@ -178,7 +178,7 @@ async def test_books_are_listed_copied_and_nobody_elses(database_url: str, tmp_p
         await _is_nobody_elses(play, book.id)
 
 
-async def _is_nobody_elses(play: Play, book_id: UUID) -> None:
+async def _is_nobody_elses(play: Story, book_id: UUID) -> None:
     stranger = Viewer(user_id=uuid4(), role="administrator")
     patch = PatchLorebook(settings_version=0, name="Mine")
     outcome = await refusal_of(update_lorebook(play.runtime, stranger, book_id, patch))
@@ -186,7 +186,7 @@ async def _is_nobody_elses(play: Play, book_id: UUID) -> None:
 
 
 async def test_names_are_tidied(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         new = NewLorebook(name="a\x00 \n b")
         book = await create_lorebook(play.runtime, Viewer(user_id=play.user_id), new)
         assert book.name == "a b"

@@ -14,7 +14,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.lorebooks.entry_fields import as_character_book, as_world_info, book_form, entry_forms
 from tavernkit.playground.story.lorebooks.queries import all_entries
 from tavernkit.playground.story.lorebooks.service import duplicate_entry, export_lorebook, import_lorebook
-from tests.playground.playing import Play, playing
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.strategies import json_values, texts
 
@@ -48,20 +48,20 @@ RISU = {
 }
 
 
-async def imported(play: Play, document: Any, name: str = "") -> Any:
+async def imported(play: Story, document: Any, name: str = "") -> Any:
     outcome = await import_lorebook(
         play.runtime, Viewer(user_id=play.user_id), json.dumps(document).encode(), name=name
     )
     return outcome[0]
 
 
-async def exported(play: Play, book: Any, *, character_book: bool = False) -> Any:
+async def exported(play: Story, book: Any, *, character_book: bool = False) -> Any:
     outcome = await export_lorebook(play.runtime, Viewer(user_id=play.user_id), book.id, character_book=character_book)
     return outcome[1]
 
 
 async def test_a_world_comes_back_as_it_was_read(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         book = await imported(play, WORLD)
         assert (book.name, book.entries_count) == ("Wood", 2)
         assert await exported(play, book) == WORLD
@@ -82,7 +82,7 @@ TWICE: dict[str, Any] = {
 async def test_a_world_with_uids_that_are_there_twice_comes_back_as_it_was_read(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         viewer = Viewer(user_id=play.user_id)
         book = await imported(play, TWICE, name="Wood")
         assert await exported(play, book) == TWICE
@@ -101,7 +101,7 @@ async def test_a_world_with_uids_that_are_there_twice_comes_back_as_it_was_read(
 async def test_a_character_book_comes_back_as_it_was_read_and_becomes_a_world(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         book = await imported(play, {"spec": "lorebook_v3", "data": CHARACTER_BOOK})
         assert await exported(play, book, character_book=True) == CHARACTER_BOOK
         world = await exported(play, book)
@@ -111,7 +111,7 @@ async def test_a_character_book_comes_back_as_it_was_read_and_becomes_a_world(
 
 
 async def test_a_book_of_another_application_is_read_and_written_as_a_world(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         book = await imported(play, RISU, name="Night sky")
         assert book.name == "Night sky"
         entry = (await exported(play, book))["entries"]["0"]
@@ -119,7 +119,7 @@ async def test_a_book_of_another_application_is_read_and_written_as_a_world(data
 
 
 async def test_a_file_that_is_no_book_is_refused_with_a_sentence(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         for file in (b"", b"[]", b"{", b'{"spec": "chara_card_v2", "data": {}}'):
             outcome = await refusal_of(import_lorebook(play.runtime, Viewer(user_id=play.user_id), file))
             assert (outcome.code, outcome.sentence[-1]) == ("invalid", ".")

@@ -22,10 +22,10 @@ from tests.characters import card_files
 from tests.playground.characters.builders import brought
 from tests.playground.chatfiles.moving import bring_in, lines
 from tests.playground.lorebooks.test_files import imported
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ def world(name: str) -> dict[str, Any]:
     return {"name": name, "entries": {"0": {"uid": 0, "key": ["a"], "content": name}}}
 
 
-async def linked(play: Play, **place: UUID) -> list[str]:
+async def linked(play: Story, **place: UUID) -> list[str]:
     found = await lorebooks_at(play.runtime, viewer(play), LinkPlace(**place))
     return [name for _, name in found]
 
@@ -50,7 +50,7 @@ def chat(world: str) -> str:
 async def test_the_book_that_a_card_or_a_chat_names_is_linked_where_the_book_is_there_first(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         await imported(play, world("Wood"))
         brought_in = await brought(play, card("Wood"))
         assert await linked(play, character_id=brought_in.character.id) == ["Wood"]
@@ -68,7 +68,7 @@ async def test_the_book_that_a_card_or_a_chat_names_is_linked_where_the_book_is_
 async def test_the_book_that_a_card_a_chat_or_a_persona_names_is_linked_where_the_book_comes_later(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         name = 'W\u00f6\u00f6d "50%"'
         character = (await brought(play, card(name))).character
         other = (await brought(play, card("Wood", name="Another"))).character
@@ -94,7 +94,7 @@ class Places:
         self.persona_id = persona_id
 
     @classmethod
-    async def of(cls, play: Play) -> "Places":
+    async def of(cls, play: Story) -> "Places":
         persona = await create_persona(play.runtime, viewer(play), NewPersona(name="Sam"))
         async with play.runtime.database.read() as session:
             conversation = await session.get_one(Conversation, play.conversation_id)
@@ -109,12 +109,12 @@ class Places:
             "persona_id": self.persona_id,
         }
 
-    async def books(self, play: Play, cache: BookCache) -> BooksInPlay:
+    async def books(self, play: Story, cache: BookCache) -> BooksInPlay:
         async with play.runtime.database.read() as session:
             return await books_for(session, self.conversation, self.speaker, persona_id=self.persona_id, cache=cache)
 
 
-def viewer(play: Play) -> Viewer:
+def viewer(play: Story) -> Viewer:
     return Viewer(user_id=play.user_id, role="administrator")
 
 
@@ -123,7 +123,7 @@ def names(books: tuple[Book, ...]) -> list[str | None]:
 
 
 async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         places, cache = await Places.of(play), BookCache()
         for column, place in places.all().items():
             for name in (f"{column} 1", f"{column} 2"):
@@ -146,7 +146,7 @@ async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_pat
 
 
 async def test_a_changed_book_is_read_anew_and_the_cards_own_one_is_there(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         places, cache = await Places.of(play), BookCache()
         book = await imported(play, world("A"))
         link = NewLink(lorebook_id=book.id, conversation_id=places.conversation.id)
@@ -164,7 +164,7 @@ async def test_a_changed_book_is_read_anew_and_the_cards_own_one_is_there(databa
 
 
 async def test_two_books_of_one_name_are_two(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         places = await Places.of(play)
         for _ in range(2):
             book = await imported(play, world("Same"))
@@ -177,8 +177,8 @@ async def test_two_books_of_one_name_are_two(database_url: str, tmp_path: Path) 
 
 async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         places = await Places.of(play)
         space = {"space_id": str(places.conversation.space_id)}
@@ -207,7 +207,7 @@ async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path:
 
 
 async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         places = await Places.of(play)
         book = await imported(play, world("A"))
         stranger = Viewer(user_id=uuid4())

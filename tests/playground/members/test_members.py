@@ -19,8 +19,8 @@ from tavernkit.playground.story.members.service import (
     remove_member,
     reorder_members,
 )
-from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_removed_member_stays_as_an_author_and_comes_back_as_the_same(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo")).space
         [_, ada, bo] = await members(play, space.id)
         changed = await _change(play, ada, name_override="Countess", talkativeness=0.25)
@@ -56,7 +56,7 @@ async def test_a_removed_member_stays_as_an_author_and_comes_back_as_the_same(
 async def test_only_a_discussion_takes_further_people_and_nobody_removes_its_owner(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         guest, other = await person(play, "Guest"), await person(play, "Other")
         alone = (await opened(play, "Ada")).space
         refused = await refusal_of(add_member(play.runtime, play.viewer, alone.id, user_id=guest.user_id))
@@ -77,7 +77,7 @@ async def test_only_a_discussion_takes_further_people_and_nobody_removes_its_own
 
 
 async def test_a_space_is_full_at_some_point(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play)).space
         now = play.runtime.clock()
         rows = [
@@ -106,7 +106,7 @@ async def test_a_space_is_full_at_some_point(sqlite_url: str, tmp_path: Path) ->
 async def test_people_change_how_they_take_part_and_only_the_owner_how_others_do(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", kind="discussion")).space
         guest = await person(play, "Guest")
         mine = await add_member(play.runtime, play.viewer, space.id, user_id=guest.user_id)
@@ -131,7 +131,7 @@ async def test_people_change_how_they_take_part_and_only_the_owner_how_others_do
 
 
 async def test_personas_providers_and_presets_must_be_there_and_ones_own(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         [owner, ada] = await members(play, (await opened(play, "Ada")).space.id)
         stranger = await person(play)
         mine, theirs, chat, instruct = uuid4(), uuid4(), uuid4(), uuid4()
@@ -155,7 +155,7 @@ async def test_personas_providers_and_presets_must_be_there_and_ones_own(databas
 
 
 async def test_two_tabs_that_change_a_member_do_not_overwrite_each_other(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         [_, ada] = await members(play, (await opened(play, "Ada")).space.id)
         both = await asyncio.gather(
             *(
@@ -170,7 +170,7 @@ async def test_two_tabs_that_change_a_member_do_not_overwrite_each_other(databas
 
 
 async def test_the_order_names_everybody_once_and_is_kept(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo", "Cy")).space
         ids = [row.id for row in await members(play, space.id)]
         await _order(play, space.id, 0, [ids[3], ids[0], ids[2], ids[1]])
@@ -184,7 +184,7 @@ async def test_the_order_names_everybody_once_and_is_kept(database_url: str, tmp
 async def test_members_are_listed_in_pages_with_a_constant_number_of_statements(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo", "Cy")).space
         everybody = await members(play, space.id)
         await remove_member(play.runtime, play.viewer, everybody[2].id)
@@ -201,11 +201,11 @@ async def test_members_are_listed_in_pages_with_a_constant_number_of_statements(
         assert [row.cached_display_name for row in rest] == ["Ada", "Cy"]
 
 
-async def _order(play: Play, space_id: UUID, version: int, ids: list[UUID]) -> Any:
+async def _order(play: Story, space_id: UUID, version: int, ids: list[UUID]) -> Any:
     return await reorder_members(play.runtime, play.viewer, space_id, settings_version=version, member_ids=ids)
 
 
-async def _attempt(play: Play, member: SpaceMembership, viewer: Viewer | None, changes: dict[str, Any]) -> Any:
+async def _attempt(play: Story, member: SpaceMembership, viewer: Viewer | None, changes: dict[str, Any]) -> Any:
     current = {row.id: row for row in await members(play, member.space_id)}[member.id]
     return await change_member(
         play.runtime,
@@ -217,14 +217,14 @@ async def _attempt(play: Play, member: SpaceMembership, viewer: Viewer | None, c
 
 
 async def _change(
-    play: Play, member: SpaceMembership, *, viewer: Viewer | None = None, **changes: Any
+    play: Story, member: SpaceMembership, *, viewer: Viewer | None = None, **changes: Any
 ) -> SpaceMembership:
     changed = await _attempt(play, member, viewer, changes)
     assert isinstance(changed, SpaceMembership), changed
     return changed
 
 
-async def _refused(play: Play, member: SpaceMembership, *, viewer: Viewer | None = None, **changes: Any) -> Refused:
+async def _refused(play: Story, member: SpaceMembership, *, viewer: Viewer | None = None, **changes: Any) -> Refused:
     return await refusal_of(_attempt(play, member, viewer, changes))
 
 

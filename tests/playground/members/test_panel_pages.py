@@ -8,9 +8,9 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.models import Character, LorebookLink
 from tavernkit.playground.story.lorebooks.documents import NewLorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook
-from tests.playground.playing import Play
 from tests.playground.spaces.cast import character, members
 from tests.playground.spaces.panel import FRAME, STREAMS, Beside, beside, words
+from tests.playground.stories import Story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +120,7 @@ async def test_many_members_cost_no_more_statements(sqlite_url: str, tmp_path: P
     assert len(many) == len(few)
 
 
-async def _named(play: Play, name: str) -> None:
+async def _named(play: Story, name: str) -> None:
     id = await character(play, name)
     async with play.runtime.database.write() as session:
         row = await session.get_one(Character, id)

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership, User
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 
 __all__ = ["somebody"]
 

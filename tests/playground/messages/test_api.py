@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from tavernkit.playground.story.messages.service import read_messages
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.web import api_client
 

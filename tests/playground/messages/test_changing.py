@@ -19,7 +19,7 @@ from tavernkit.playground.story.messages.service import (
     send_message,
 )
 from tests.playground.messages.people import somebody
-from tests.playground.playing import open_story
+from tests.playground.stories import open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from tests.characters import card_files
 from tests.playground.accounts.house import House, open_house
 from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio

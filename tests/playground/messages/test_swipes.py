@@ -10,7 +10,7 @@ from tavernkit.playground.base.database.models import Message, MessageSwipe
 from tavernkit.playground.story.messages import service
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_swipe, select_swipe
 from tests.playground.messages.people import somebody
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio

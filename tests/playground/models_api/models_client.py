@@ -19,7 +19,7 @@ from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.llm.base import ModelClient
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.web import ORIGIN, web_app
 from tests.support.hanging import HANG_SECONDS
 

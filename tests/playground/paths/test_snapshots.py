@@ -17,7 +17,7 @@ from tavernkit.playground.story.messages.service import (
 from tavernkit.playground.story.paths.state import EVERY, State, keep_snapshots, replay, state_at
 from tavernkit.playground.story.paths.variables import record_delta
 from tavernkit.playground.story.paths.writing import add_message
-from tests.playground.messages.story import Story, telling
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +65,7 @@ async def snapshots(story: Story) -> list[int]:
 
 
 async def test_the_state_anywhere_is_that_of_the_messages_up_to_there(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         await write(story, 3 * EVERY)
         assert await snapshots(story) == [EVERY, 2 * EVERY, 3 * EVERY]
         for seq in (2, EVERY - 1, EVERY, EVERY + 1, 3 * EVERY, 3 * EVERY + 1):
@@ -74,7 +74,7 @@ async def test_the_state_anywhere_is_that_of_the_messages_up_to_there(database_u
 
 
 async def test_reading_is_bounded_by_the_distance_between_snapshots(sqlite_url: str, tmp_path: Path) -> None:
-    async with telling(sqlite_url, tmp_path) as story:
+    async with open_story(sqlite_url, tmp_path) as story:
         await write(story, 4 * EVERY - 2)
         async with story.runtime.database.write() as session:
             # Whatever lies before the last snapshot is not even looked at.
@@ -98,7 +98,7 @@ async def test_reading_is_bounded_by_the_distance_between_snapshots(sqlite_url: 
 
 
 async def test_every_change_is_followed_by_the_snapshots_behind_it(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         messages = await write(story, 2 * EVERY + 10)
         end = 2 * EVERY + 11
         early = messages[EVERY // 2]
@@ -122,9 +122,9 @@ async def test_every_change_is_followed_by_the_snapshots_behind_it(database_url:
 
 
 async def test_a_change_that_leaves_the_state_alone_leaves_the_snapshots_alone(sqlite_url: str, tmp_path: Path) -> None:
-    async with telling(sqlite_url, tmp_path) as story:
+    async with open_story(sqlite_url, tmp_path) as story:
         messages = await write(story, EVERY)
-        (plain,) = await story.tell("Nothing changes.")
+        (plain,) = await story.narrate("Nothing changes.")
         with counted_statements(story.runtime.database) as statements:
             await edit_message(story.runtime, story.viewer, messages[0].id, content="Reworded.", revision=None)
             await hide_message(story.runtime, story.viewer, plain.id)
@@ -133,7 +133,7 @@ async def test_a_change_that_leaves_the_state_alone_leaves_the_snapshots_alone(s
 
 
 async def test_a_swipe_can_be_given_more_to_change(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         messages = await write(story, EVERY + 5)
         async with story.runtime.database.write() as session:
             message = await session.get_one(Message, messages[3].id)
@@ -143,7 +143,7 @@ async def test_a_swipe_can_be_given_more_to_change(database_url: str, tmp_path: 
 
 
 async def test_a_story_that_came_in_one_piece_gets_its_snapshots_at_once(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         await write(story, 3 * EVERY)
         async with story.runtime.database.write() as session:
             await session.execute(PathSnapshot.__table__.delete())

@@ -13,7 +13,7 @@ from tavernkit.playground.story.paths import variables
 from tavernkit.playground.story.paths.variables import delete_variable, get_variables, set_variable
 from tavernkit.values import Json
 from tests.playground.messages.people import somebody
-from tests.playground.messages.story import Story, telling
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -28,9 +28,9 @@ async def set_gold(story: Story, value: Json) -> None:
 
 
 async def test_a_variable_is_set_changed_and_removed(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         await set_gold(story, 3)
-        await story.tell("More.")
+        await story.narrate("More.")
         await set_gold(story, {"coins": [1, 2]})
         assert await gold(story) == {"coins": [1, 2]}
         left = await delete_variable(story.runtime, story.viewer, story.conversation_id, "gold")
@@ -42,9 +42,9 @@ async def test_a_variable_is_set_changed_and_removed(database_url: str, tmp_path
 
 
 async def test_the_other_swipe_has_other_variables(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         await set_gold(story, 1)
-        (message,) = await story.tell("You find gold.")
+        (message,) = await story.narrate("You find gold.")
         await set_gold(story, 10)
         await add_swipe(story.runtime, story.viewer, message.id, swipe_id=uuid4(), content="You find nothing.")
         assert await gold(story) == 1
@@ -55,8 +55,8 @@ async def test_the_other_swipe_has_other_variables(database_url: str, tmp_path: 
 async def test_a_deleted_message_takes_its_variables_along_and_brings_them_back(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("You find gold.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("You find gold.")
         await set_gold(story, 10)
         await hide_message(story.runtime, story.viewer, message.id)
         assert await gold(story) is None
@@ -67,10 +67,10 @@ async def test_a_deleted_message_takes_its_variables_along_and_brings_them_back(
 async def test_a_branch_begins_with_those_of_its_fork_point_and_keeps_its_own(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with telling(database_url, tmp_path) as story:
-        (message,) = await story.tell("You find gold.")
+    async with open_story(database_url, tmp_path) as story:
+        (message,) = await story.narrate("You find gold.")
         await set_gold(story, 10)
-        await story.tell("You lose it.")
+        await story.narrate("You lose it.")
         await set_gold(story, 0)
         child = await fork(story.runtime, story.viewer, story.conversation_id, message.id)
         assert isinstance(child, Conversation)
@@ -81,7 +81,7 @@ async def test_a_branch_begins_with_those_of_its_fork_point_and_keeps_its_own(
 
 
 async def test_before_anybody_speaks_they_are_what_the_story_begins_with(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         (greeting,) = await story.rows()
         await hide_message(story.runtime, story.viewer, greeting.id)
         await set_gold(story, 5)
@@ -105,7 +105,7 @@ UNFIT: list[tuple[str, Json, str]] = [
 
 
 async def test_what_cannot_be_a_variable_is_refused(sqlite_url: str, tmp_path: Path) -> None:
-    async with telling(sqlite_url, tmp_path) as story:
+    async with open_story(sqlite_url, tmp_path) as story:
         for name, value, code in UNFIT:
             refused = await refusal_of(set_variable(story.runtime, story.viewer, story.conversation_id, name, value))
             assert refused.code == code
@@ -113,7 +113,7 @@ async def test_what_cannot_be_a_variable_is_refused(sqlite_url: str, tmp_path: P
 
 async def test_there_is_an_end_to_it(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variables, "MAX_VARIABLES", 1)
-    async with telling(sqlite_url, tmp_path) as story:
+    async with open_story(sqlite_url, tmp_path) as story:
         await set_gold(story, 1)
         await set_gold(story, 2)
         refused = await refusal_of(set_variable(story.runtime, story.viewer, story.conversation_id, "hope", 1))
@@ -121,7 +121,7 @@ async def test_there_is_an_end_to_it(sqlite_url: str, tmp_path: Path, monkeypatc
 
 
 async def test_who_watches_reads_and_who_is_not_here_does_not(database_url: str, tmp_path: Path) -> None:
-    async with telling(database_url, tmp_path) as story:
+    async with open_story(database_url, tmp_path) as story:
         await set_gold(story, 1)
         watcher, stranger = await somebody(story, participation="observer"), await somebody(story, role=None)
         assert await get_variables(story.runtime, watcher, story.conversation_id) == {"gold": 1}

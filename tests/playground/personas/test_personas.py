@@ -15,9 +15,9 @@ from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.personas.service import delete_persona
 from tests.playground.lorebooks.test_files import imported
-from tests.playground.playing import playing
-from tests.playground.support.api import asking
+from tests.playground.stories import open_story
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -48,8 +48,8 @@ async def ok(answer: httpx2.Response, status: int = 200) -> Any:
 
 async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         sam = await ok(await api.post("/personas", json={"name": "Sam", "is_default": True}), 201)
         bo = await ok(
@@ -80,8 +80,8 @@ async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
 
 async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         sha = "a" * 64
         assert (await api.post("/personas", json={"name": "A", "avatar_sha256": sha})).status_code == 422
@@ -94,8 +94,8 @@ async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> Non
 
 async def test_a_backup_comes_in_once_and_goes_out(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         await imported(play, WOOD)
         file = {"file": ("personas.json", json.dumps(BACKUP).encode())}
@@ -122,8 +122,8 @@ async def test_a_backup_comes_in_once_and_goes_out(database_url: str, tmp_path: 
 
 async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
 
         async def notes_of(document: Any) -> list[str]:
@@ -143,8 +143,8 @@ async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(databas
 
 async def test_a_copy_has_the_same_books(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         book = await imported(play, WOOD)
         sam = await ok(await api.post("/personas", json={"name": "Sam", "is_default": True}), 201)

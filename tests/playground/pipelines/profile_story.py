@@ -18,7 +18,7 @@ from tavernkit.playground.story.pipelines.documents import Choose, NewProfile
 from tavernkit.playground.story.pipelines.service import create_profile
 from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.values import Json
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 
 __all__ = ["DICE", "THOUGHT", "ProfileStory", "counting", "profile", "profile_story"]
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.models import ArtifactHead, Character
 from tavernkit.playground.story.pipelines.queries import followed_profile
 from tests.playground.pipelines.contents import content
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.web import api_client
 
 __all__ = ["ProfilesApi", "profiles_api"]

@@ -20,7 +20,7 @@ from tests.playground.accounts.house import House, open_house
 from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card
 from tests.playground.pipelines.contents import content
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 from tests.playground.support.refusals import all_rows
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,9 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.presets.documents import PatchPreset
 from tavernkit.playground.story.presets.service import delete_preset, update_preset
 from tests.playground.chatfiles.moving import space_of
-from tests.playground.playing import Play, playing
-from tests.playground.support.api import asking
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def upload(api: httpx2.AsyncClient, document: Any, name: str = "My preset.
     return (await ok(await api.post("/presets/import", files=file), 201))["preset"]
 
 
-async def everybodys(play: Play, data: dict[str, Any]) -> UUID:
+async def everybodys(play: Story, data: dict[str, Any]) -> UUID:
     now = play.runtime.clock()
     async with play.runtime.database.write() as session:
         row = Preset(id=uuid4(), kind="chat", name="Default", data=data, created_at=now, updated_at=now)
@@ -72,8 +72,8 @@ async def everybodys(play: Play, data: dict[str, Any]) -> UUID:
 
 async def test_every_kind_comes_back_byte_for_byte(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         for kind, document in KINDS.items():
             preset = await upload(api, document)
@@ -92,8 +92,8 @@ async def test_presets_of_novelai_and_koboldai_are_text_presets(database_url: st
     novelai = {"temperature": 1.1, "repetition_penalty": 1.5, "repetition_penalty_range": 2240, "tail_free_sampling": 1}
     kobold = {"temp": 0.5, "rep_pen": 1.1, "typical": 0.9}
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         for document in (novelai, kobold):
             preset = await upload(api, document)
@@ -105,8 +105,8 @@ async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: s
     prompts = [{"identifier": name, "content": "Hm."} for name in ("jailbreak", "mine", "main")]
     other = {"character_id": 100000, "order": [{"identifier": "mine", "enabled": True}]}
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, {"prompts": prompts, "prompt_order": [other]})
         listed = (await ok(await api.get(f"/presets/{preset['id']}/prompts")))["prompts"]
@@ -119,8 +119,8 @@ async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: s
 
 async def test_presets_are_made_renamed_and_changed(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         made = await ok(await api.post("/presets", json={"kind": "instruct", "name": "A"}), 201)
         address = f"/presets/{made['id']}"
@@ -142,8 +142,8 @@ async def test_presets_are_made_renamed_and_changed(database_url: str, tmp_path:
 
 async def test_prompts_are_added_changed_ordered_and_taken_out(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, CHAT)
         address = f"/presets/{preset['id']}/prompts"
@@ -183,7 +183,7 @@ async def test_prompts_are_added_changed_ordered_and_taken_out(database_url: str
 
 
 async def test_what_is_everybodys_is_copied_when_somebody_changes_it(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         shared, now = await everybodys(play, CHAT), play.runtime.clock()
         async with play.runtime.database.write() as session:
             person = User(id=uuid4(), name="Bo", created_at=now)
@@ -207,8 +207,8 @@ async def test_what_is_everybodys_is_copied_when_somebody_changes_it(database_ur
 
 async def test_a_preset_in_use_says_where(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as api,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as api,
     ):
         preset = await upload(api, CHAT)
         address = f"/presets/{preset['id']}"

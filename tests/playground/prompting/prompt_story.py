@@ -18,8 +18,8 @@ from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.runs.planner import RunKind, plan_run
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
-from tests.playground.playing import Story, open_story
 from tests.playground.spaces.cast import character, members
+from tests.playground.stories import Story, open_story
 
 __all__ = ["PromptStory", "lines", "prompt_story", "texts"]
 

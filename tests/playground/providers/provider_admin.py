@@ -15,8 +15,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.runtime import Runtime, open_runtime
-from tests.playground.playing import one_story
-from tests.playground.support.api import asking
+from tests.playground.stories import one_story
+from tests.playground.support.web import api_client
 
 __all__ = ["ProviderAdmin", "open_provider_admin"]
 
@@ -52,5 +52,5 @@ class ProviderAdmin:
 async def open_provider_admin(url: str, folder: Path, **settings: Any) -> AsyncIterator[ProviderAdmin]:
     async with open_runtime(AppConfig(data_dir=folder, database_url=url, **settings)) as runtime:
         owner_id, _ = await one_story(runtime)
-        async with asking(runtime, owner_id) as api:
+        async with api_client(runtime, owner_id) as api:
             yield ProviderAdmin(runtime, owner_id, api)

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from tavernkit.playground.edge.live.streaming import conversation_stream
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["Page", "everybody", "parsed"]

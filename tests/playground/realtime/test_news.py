@@ -14,10 +14,10 @@ from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, delete_lorebook
-from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.cast import character, members
 from tests.playground.spaces.panel import STREAMS, Beside, beside
+from tests.playground.stories import Story, open_story
 
 pytestmark = pytest.mark.anyio
 

@@ -21,8 +21,8 @@ from tavernkit.playground.story.conversations.service import change_conversation
 from tavernkit.playground.story.members.service import add_member, remove_member
 from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.house import PASSWORD, House, open_house
-from tests.playground.playing import Story, open_story
 from tests.playground.realtime.listening import Page
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import outcome_of
 
 pytestmark = pytest.mark.anyio

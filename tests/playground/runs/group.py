@@ -29,7 +29,7 @@ from tavernkit.playground.story.members.service import change_member, remove_mem
 from tavernkit.playground.story.runs.service import Claim, fail_run, finish_run
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
-from tests.playground.playing import Story, claim_run, open_story
+from tests.playground.stories import Story, claim_run, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import eventually
 
@@ -255,4 +255,3 @@ async def group_story(
 
 
 # What folders call it that have not been renamed yet.
-gathered = group_story

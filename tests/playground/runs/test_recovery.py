@@ -24,7 +24,7 @@ from tavernkit.playground.story.runs.service import (
     reap_runs,
 )
 from tavernkit.playground.story.spaces.service import start_story
-from tests.playground.playing import LEASE_SECONDS, claim_run, extend_lease, open_story
+from tests.playground.stories import LEASE_SECONDS, claim_run, extend_lease, open_story
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
-from tests.playground.playing import Story, open_story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 

@@ -6,17 +6,17 @@ from uuid import uuid4
 import pytest
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tests.playground.playing import playing
 from tests.playground.spaces.cast import members, opened
-from tests.playground.support.api import asking
+from tests.playground.stories import open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_the_schema_is_sent_again_only_when_it_has_changed(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         first = await client.get("/schemas/settings")
         tag = first.headers["etag"]
@@ -30,8 +30,8 @@ async def test_the_schema_is_sent_again_only_when_it_has_changed(sqlite_url: str
 
 async def test_each_layer_is_read_and_patched_and_refuses_old_versions(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         ada = (await members(play, made.space.id))[1]
@@ -57,8 +57,8 @@ async def test_each_layer_is_read_and_patched_and_refuses_old_versions(database_
 
 async def test_a_conversations_settings_are_also_told_for_a_speaker(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         ada = (await members(play, made.space.id))[1]
@@ -75,8 +75,8 @@ async def test_a_conversations_settings_are_also_told_for_a_speaker(sqlite_url: 
 
 async def test_names_that_are_no_text_are_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         made = await opened(play, "Ada")
         for settings in (

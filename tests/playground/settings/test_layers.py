@@ -21,8 +21,8 @@ from tavernkit.playground.story.settings.service import (
     read_space_settings,
 )
 from tavernkit.playground.story.settings_schema.resolving import effective
-from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person
+from tests.playground.stories import Story, open_story
 from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_conversation_counts_more_than_the_member_and_the_member_more_than_the_space(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         [_, ada] = await members(play, made.space.id)
 
@@ -57,7 +57,7 @@ async def test_the_conversation_counts_more_than_the_member_and_the_member_more_
 async def test_settings_with_columns_are_kept_in_them_and_null_brings_the_default_back(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         patch = {"space": {"reply_order": "list", "auto_mode_enabled": True}, "authors_note": {"text": "Rain.\x00"}}
         changed = await _space(play, made.space.id, 0, patch)
@@ -87,7 +87,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 
 async def test_a_patch_is_refused_whole_with_the_path_and_why(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         for patch, path, why in REFUSED:
             refused = await refusal_of(_space(play, made.space.id, 0, patch))
@@ -99,7 +99,7 @@ async def test_a_patch_is_refused_whole_with_the_path_and_why(sqlite_url: str, t
 
 
 async def test_a_layer_takes_only_its_own_settings(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         [_, ada] = await members(play, made.space.id)
         refused = await refusal_of(_conversation(play, made.conversation.id, 0, {"space": {"reply_order": "list"}}))
@@ -109,7 +109,7 @@ async def test_a_layer_takes_only_its_own_settings(database_url: str, tmp_path: 
 
 
 async def test_two_tabs_never_overwrite_each_other(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         [_, ada] = await members(play, made.space.id)
         for change, id in ((_space, made.space.id), (_member, ada.id), (_conversation, made.conversation.id)):
@@ -123,7 +123,7 @@ async def test_two_tabs_never_overwrite_each_other(database_url: str, tmp_path: 
 
 
 async def test_presets_must_be_of_the_right_kind_and_ones_own(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         stranger = await person(play)
         now = play.runtime.clock()
@@ -138,7 +138,7 @@ async def test_presets_must_be_of_the_right_kind_and_ones_own(database_url: str,
 
 
 async def test_members_change_their_own_settings_and_read_the_rest(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada", kind="discussion")
         guest, stranger = await person(play, "Guest"), await person(play, "Stranger")
         mine = await add_member(play.runtime, play.viewer, made.space.id, user_id=guest.user_id)
@@ -163,7 +163,7 @@ async def test_members_change_their_own_settings_and_read_the_rest(database_url:
 async def test_stored_values_that_no_longer_fit_are_passed_over_and_strange_ones_kept(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         async with play.runtime.database.write() as session:
             row = await session.get_one(Conversation, made.conversation.id)
@@ -183,15 +183,15 @@ async def test_stored_values_that_no_longer_fit_are_passed_over_and_strange_ones
             }
 
 
-async def _space(play: Play, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
+async def _space(play: Story, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
     return await change_space_settings(play.runtime, viewer or play.viewer, id, settings_version=version, patch=patch)
 
 
-async def _member(play: Play, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
+async def _member(play: Story, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
     return await change_member_settings(play.runtime, viewer or play.viewer, id, settings_version=version, patch=patch)
 
 
-async def _conversation(play: Play, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
+async def _conversation(play: Story, id: UUID, version: int, patch: Any, *, viewer: Any = None) -> Any:
     return await change_conversation_settings(
         play.runtime, viewer or play.viewer, id, settings_version=version, patch=patch
     )

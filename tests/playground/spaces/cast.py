@@ -10,12 +10,12 @@ from sqlalchemy import select
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Message, MessageSwipe, SpaceMembership, User
 from tavernkit.playground.story.spaces.service import OpenedSpace, create_space
-from tests.playground.playing import Play
+from tests.playground.stories import Story
 
 __all__ = ["character", "members", "opened", "person", "swipes_of"]
 
 
-async def character(play: Play, name: str, *, owner_id: UUID | None = None, **fields: Any) -> UUID:
+async def character(play: Story, name: str, *, owner_id: UUID | None = None, **fields: Any) -> UUID:
     """A character of the play's owner, or of somebody else."""
     now = play.runtime.clock()
     row = Character(
@@ -31,7 +31,7 @@ async def character(play: Play, name: str, *, owner_id: UUID | None = None, **fi
     return row.id
 
 
-async def person(play: Play, name: str = "Sam") -> Viewer:
+async def person(play: Story, name: str = "Sam") -> Viewer:
     """Somebody with an account, who is in no space."""
     user = User(id=uuid4(), name=name, created_at=play.runtime.clock())
     async with play.runtime.database.write() as session:
@@ -39,14 +39,14 @@ async def person(play: Play, name: str = "Sam") -> Viewer:
     return Viewer(user_id=user.id)
 
 
-async def opened(play: Play, *names: str, viewer: Viewer | None = None, **options: Any) -> OpenedSpace:
+async def opened(play: Story, *names: str, viewer: Viewer | None = None, **options: Any) -> OpenedSpace:
     """A space with characters of these names, each with a greeting."""
     viewer = viewer or play.viewer
     ids = [await character(play, name, owner_id=viewer.user_id, first_mes=f"I am {name}.") for name in names]
     return await create_space(play.runtime, viewer, character_ids=ids, **options)
 
 
-async def members(play: Play, space_id: UUID) -> list[SpaceMembership]:
+async def members(play: Story, space_id: UUID) -> list[SpaceMembership]:
     """Everybody who is or was in the space, in their order."""
     async with play.runtime.database.read() as session:
         found = await session.scalars(
@@ -57,7 +57,7 @@ async def members(play: Play, space_id: UUID) -> list[SpaceMembership]:
         return list(found)
 
 
-async def swipes_of(play: Play, conversation_id: UUID) -> list[list[MessageSwipe]]:
+async def swipes_of(play: Story, conversation_id: UUID) -> list[list[MessageSwipe]]:
     """The swipes of each message of a conversation."""
     async with play.runtime.database.read() as session:
         messages = await session.scalars(

@@ -14,8 +14,8 @@ import httpx2
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
-from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import opened
+from tests.playground.stories import Story, open_story
 from tests.playground.support.api import ORIGIN
 
 __all__ = ["FRAME", "STREAMS", "Beside", "beside", "words"]
@@ -27,7 +27,7 @@ STREAMS = {"Accept": "text/vnd.turbo-stream.html, text/html"}
 class Beside:
     """A conversation, and who looks at what is beside it."""
 
-    def __init__(self, play: Play, client: httpx2.AsyncClient, space_id: UUID, conversation_id: UUID) -> None:
+    def __init__(self, play: Story, client: httpx2.AsyncClient, space_id: UUID, conversation_id: UUID) -> None:
         self.play = play
         self.client = client
         self.space_id = space_id
@@ -52,7 +52,7 @@ class Beside:
 @asynccontextmanager
 async def beside(url: str, folder: Path, *names: str) -> AsyncIterator[Beside]:
     """A new space with characters of these names."""
-    async with playing(url, folder, ScriptedModel()) as play:
+    async with open_story(url, folder, ScriptedModel()) as play:
         made = await opened(play, *names)
         app: Any = create_app(play.runtime, play.user_id)
         transport = httpx2.ASGITransport(app)

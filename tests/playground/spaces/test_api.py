@@ -9,18 +9,18 @@ import pytest
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE
-from tests.playground.playing import playing
 from tests.playground.spaces.cast import character
-from tests.playground.support.api import asking
+from tests.playground.stories import open_story
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_space_from_its_opening_to_its_end(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         ada = await character(play, "Ada", first_mes="Hello.")
         made = await client.post("/spaces", json={"character_ids": [str(ada)], "name_override": "Robin"})
@@ -47,8 +47,8 @@ async def test_a_space_from_its_opening_to_its_end(database_url: str, tmp_path: 
 
 async def test_a_large_space_is_removed_by_a_job(sqlite_url: str, tmp_path: Path) -> None:
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         async with play.runtime.database.write() as session:
             row = await session.get_one(Conversation, play.conversation_id)
@@ -60,8 +60,8 @@ async def test_a_large_space_is_removed_by_a_job(sqlite_url: str, tmp_path: Path
 
 async def test_members_join_change_change_places_and_leave(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         ada, bo = await character(play, "Ada"), await character(play, "Bo")
         space = (await client.post("/spaces", json={"character_ids": [str(ada)]})).json()["space"]
@@ -95,8 +95,8 @@ async def test_members_join_change_change_places_and_leave(database_url: str, tm
 
 async def test_conversations_begin_change_and_end(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         main = (await client.get(f"/conversations/{play.conversation_id}")).json()
         path = f"/spaces/{main['space_id']}/conversations"
@@ -132,8 +132,8 @@ async def test_what_is_not_there_is_said_so(sqlite_url: str, tmp_path: Path) -> 
         ("DELETE", "/conversations/{id}", None),
     ]
     async with (
-        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         for method, path, body in requests:
             answer = await client.request(method, path.format(id=uuid4()), json=body)
@@ -142,8 +142,8 @@ async def test_what_is_not_there_is_said_so(sqlite_url: str, tmp_path: Path) -> 
 
 async def test_texts_that_no_database_can_hold_do_no_harm(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         for text in ('"a\\u0000b"', '"\\ud800"', '"' + "x" * 201 + '"', '"\\u202e\\ufeff"', '""'):
             bodies = {"/spaces": f'{{"name": {text}, "persona": {text}, "name_override": {text}}}'}
@@ -157,8 +157,8 @@ async def test_texts_that_no_database_can_hold_do_no_harm(database_url: str, tmp
 
 async def test_lists_cost_the_same_however_long_they_are(database_url: str, tmp_path: Path) -> None:
     async with (
-        playing(database_url, tmp_path, ScriptedModel()) as play,
-        asking(play.runtime, play.user_id) as client,
+        open_story(database_url, tmp_path, ScriptedModel()) as play,
+        api_client(play.runtime, play.user_id) as client,
     ):
         space_id = (await client.get(f"/conversations/{play.conversation_id}")).json()["space_id"]
         paths = ["/spaces", f"/spaces/{space_id}/members", f"/spaces/{space_id}/conversations"]

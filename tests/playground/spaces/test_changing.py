@@ -20,8 +20,8 @@ from tavernkit.playground.story.members.service import add_member
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.spaces.queries import list_spaces
 from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE, change_space, delete_space
-from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import opened, person
+from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import eventually
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_change_from_an_older_version_is_refused_with_how_it_is_now(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada")).space
         both = await asyncio.gather(
             change_space(play.runtime, play.viewer, space.id, settings_version=0, name="One"),
@@ -54,7 +54,7 @@ async def test_a_change_from_an_older_version_is_refused_with_how_it_is_now(data
 
 
 async def test_an_archived_space_can_only_be_read_and_brought_back(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         archived = await change_space(play.runtime, play.viewer, made.space.id, settings_version=0, archived=True)
         assert isinstance(archived, Space)
@@ -70,7 +70,7 @@ async def test_an_archived_space_can_only_be_read_and_brought_back(database_url:
 
 
 async def test_deleting_a_space_leaves_no_row_behind(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await _counts(play)
         made = await opened(play, "Ada", "Bo")
         await _say(play, made.conversation.id, "Hello")
@@ -88,7 +88,7 @@ async def test_deleting_a_space_leaves_no_row_behind(database_url: str, tmp_path
 
 
 async def test_a_large_space_vanishes_at_once_and_is_removed_by_a_job(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await _counts(play)
         made = await opened(play, "Ada", "Bo")
         async with play.runtime.database.write() as session:
@@ -113,7 +113,7 @@ async def test_a_large_space_vanishes_at_once_and_is_removed_by_a_job(database_u
 
 
 async def test_lists_are_by_last_use_in_pages_and_cost_two_statements(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = []
         for number in range(5):
             play.skipped += timedelta(minutes=1)
@@ -135,7 +135,7 @@ async def test_lists_are_by_last_use_in_pages_and_cost_two_statements(database_u
 
 
 async def test_members_of_a_discussion_see_it_but_not_what_is_private(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada", kind="discussion")
         guest, stranger = await person(play, "Guest"), await person(play, "Stranger")
         await add_member(play.runtime, play.viewer, made.space.id, user_id=guest.user_id)
@@ -152,22 +152,22 @@ async def test_members_of_a_discussion_see_it_but_not_what_is_private(database_u
         assert hidden.code == "not_found"
 
 
-async def _say(play: Play, conversation_id: Any, content: str) -> None:
+async def _say(play: Story, conversation_id: Any, content: str) -> None:
     await send_message(
         play.runtime, play.viewer, conversation_id, message_id=play.runtime.ids(), content=content, role="system"
     )
 
 
-async def _list(play: Play, *, status: Any = "active", after: Any = None, limit: int = 50) -> Any:
+async def _list(play: Story, *, status: Any = "active", after: Any = None, limit: int = 50) -> Any:
     return await list_spaces(play.runtime, play.viewer, status=status, after=after, limit=limit)
 
 
-async def _status(play: Play, job: Job) -> str:
+async def _status(play: Story, job: Job) -> str:
     async with play.runtime.database.read() as session:
         return (await session.get_one(Job, job.id)).status
 
 
-async def _counts(play: Play) -> dict[str, int]:
+async def _counts(play: Story) -> dict[str, int]:
     async with play.runtime.database.read() as session:
         return {
             table.name: await session.scalar(select(func.count()).select_from(table)) or 0

@@ -10,8 +10,8 @@ from tavernkit.playground.base.database.models import Message, Persona, Space, U
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths.state import state_at
 from tavernkit.playground.story.spaces.service import create_space, start_story
-from tests.playground.playing import playing
 from tests.playground.spaces.cast import character, members, opened, person, swipes_of
+from tests.playground.stories import open_story
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_space_opens_with_its_owner_its_characters_and_their_greetings(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada", "Bo", name_override="Robin")
         found = await members(play, made.space.id)
         assert [(row.kind, row.role, row.cached_display_name) for row in found] == [
@@ -41,7 +41,7 @@ async def test_a_space_opens_with_its_owner_its_characters_and_their_greetings(
 
 
 async def test_alternate_greetings_are_swipes_with_their_own_state(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         ada = await character(
             play,
             "Ada",
@@ -62,14 +62,14 @@ async def test_alternate_greetings_are_swipes_with_their_own_state(database_url:
 
 
 async def test_a_character_without_a_first_message_says_nothing(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         quiet = await character(play, "Quiet")
         made = await create_space(play.runtime, play.viewer, character_ids=[quiet])
         assert await swipes_of(play, made.conversation.id) == []
 
 
 async def test_a_blank_name_is_taken_from_the_characters(sqlite_url: str, tmp_path: Path) -> None:
-    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         for names, given, name in [
             (["Ada"], "", "Ada"),
             (["Ada", "Bo"], " \n", "Ada and Bo"),
@@ -82,7 +82,7 @@ async def test_a_blank_name_is_taken_from_the_characters(sqlite_url: str, tmp_pa
 
 
 async def test_a_persona_gives_the_owner_a_name(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         now, persona_id = play.runtime.clock(), uuid4()
         async with play.runtime.database.write() as session:
             session.add(Persona(id=persona_id, owner_id=play.user_id, name="Wren", created_at=now, updated_at=now))
@@ -94,7 +94,7 @@ async def test_a_persona_gives_the_owner_a_name(database_url: str, tmp_path: Pat
 
 
 async def test_what_cannot_be_opened_leaves_nothing_behind(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         stranger = await person(play)
         theirs = await character(play, "Theirs", owner_id=stranger.user_id)
         mine = await character(play, "Mine")
@@ -108,7 +108,7 @@ async def test_what_cannot_be_opened_leaves_nothing_behind(database_url: str, tm
 
 
 async def test_a_story_goes_on_with_the_persona_of_the_last_one(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada", persona="A courier.", name_override="Robin")
         [_, ada] = await members(play, made.space.id)
         assert ada.character_id is not None

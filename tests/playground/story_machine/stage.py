@@ -22,7 +22,7 @@ from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.speakers import has_copilot
 from tavernkit.playground.story.spaces.service import remove_space, start_story
 from tavernkit.values import Json
-from tests.playground.playing import Story
+from tests.playground.stories import Story
 from tests.playground.story_machine.model import Line, Told, model_delta
 from tests.playground.story_machine.stored import Stored, read_stored
 from tests.playground.support.refusals import all_rows

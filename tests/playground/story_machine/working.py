@@ -21,7 +21,7 @@ from tavernkit.playground.story.runs.service import (
     reap_runs,
 )
 from tavernkit.values import Json
-from tests.playground.playing import claim_run, extend_lease
+from tests.playground.stories import claim_run, extend_lease
 from tests.playground.story_machine.model import model_delta
 from tests.playground.story_machine.stage import Stage, places, texts
 from tests.playground.story_machine.stored import read_run

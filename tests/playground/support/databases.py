@@ -105,7 +105,7 @@ async def _begin_story(url: str, folder: Path) -> None:
     # Imported here: most test runs of the library need nothing of the application.
     from tavernkit.playground.base.config import AppConfig
     from tavernkit.playground.base.runtime import open_runtime
-    from tests.playground.playing import one_story
+    from tests.playground.stories import one_story
 
     async with open_runtime(AppConfig(data_dir=folder, database_url=url)) as runtime:
         await one_story(runtime)

@@ -18,7 +18,7 @@ import httpx2
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.background import job_worker
-from tests.playground.playing import playing
+from tests.playground.stories import open_story
 
 __all__: list[str] = []
 
@@ -26,7 +26,7 @@ ORIGIN = "http://127.0.0.1"
 
 
 async def _use(folder: Path) -> None:
-    async with playing(f"sqlite+aiosqlite:///{folder / 't.db'}", folder, ScriptedModel("Yes.")) as play:
+    async with open_story(f"sqlite+aiosqlite:///{folder / 't.db'}", folder, ScriptedModel("Yes.")) as play:
         app = create_app(play.runtime, play.user_id)
         jobs = job_worker(play.runtime, "warm")
         working = asyncio.create_task(jobs.run())

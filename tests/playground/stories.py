@@ -35,13 +35,11 @@ from tests.support.hanging import HANG_SECONDS
 __all__ = [
     "LEASE_SECONDS",
     "OneModel",
-    "Play",
     "Story",
     "claim_run",
     "extend_lease",
     "one_story",
     "open_story",
-    "playing",
 ]
 
 LEASE_SECONDS = 600.0
@@ -168,9 +166,6 @@ class Story:
             added.append(message)
         return added
 
-    # What folders call it that have not been renamed yet.
-    tell = narrate
-
     async def conversation(self, id: UUID | None = None) -> Conversation:
         async with self.runtime.database.read() as session:
             return await session.get_one(Conversation, id or self.conversation_id)
@@ -268,8 +263,3 @@ async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
         assert isinstance(started, Conversation)
         begun = started.id
     return owner.id, begun
-
-
-# What folders call them that have not been renamed yet.
-Play = Story
-playing = open_story
