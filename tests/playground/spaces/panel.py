@@ -16,7 +16,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
 from tests.playground.spaces.cast import opened
 from tests.playground.stories import Story, open_story
-from tests.playground.support.api import ORIGIN
+from tests.playground.support.web import ORIGIN
 
 __all__ = ["FRAME", "STREAMS", "Beside", "beside", "words"]
 
