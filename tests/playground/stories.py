@@ -53,8 +53,9 @@ async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
 
 
 async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
-    """Say that the run is alive; None when it is not the worker's any more."""
-    return (await extend_leases(runtime, [claim])).get(claim.run_id)
+    """Say that the run is alive; whether it is to be stopped, None when it is not the worker's any more."""
+    lease = (await extend_leases(runtime, [claim])).get(claim.run_id)
+    return None if lease is None else lease.stop_asked
 
 
 class OneModel:

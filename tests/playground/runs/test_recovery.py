@@ -15,6 +15,7 @@ from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import request_stop, retry
 from tavernkit.playground.story.runs.round_control import stop_round
 from tavernkit.playground.story.runs.service import (
+    Lease,
     cancel_run,
     checkpoint_run,
     extend_leases,
@@ -171,7 +172,7 @@ async def test_a_run_that_is_locked_for_long_does_not_cost_another_its_lease(
             await session.get_one(Run, locked.run_id, with_for_update=True)
             async with asyncio.timeout(HANG_SECONDS):
                 alive = await extend_leases(play.runtime, [locked, other])
-        assert alive == {locked.run_id: False, other.run_id: False}
+        assert alive == {locked.run_id: Lease(False, is_extended=False), other.run_id: Lease(False, is_extended=True)}
         play.skipped += 1.5 * HALF_A_LEASE
         assert await reap_runs(play.runtime) == 1
         assert await extend_lease(play.runtime, other) is False

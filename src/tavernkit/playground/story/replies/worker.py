@@ -352,6 +352,9 @@ def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
 IDLE_SECONDS = 1.0
 CLAIMED_AT_ONCE = 8
 """So few that several workers share what comes at the same moment."""
+AGAIN_SECONDS = 0.2
+"""How soon to extend again a lease that could not be extended because its run was just being written to."""
+
 SHORTEST_SECONDS = 0.02
 """How soon to look again for a run that is due, but in a conversation that somebody is just changing."""
 
@@ -456,13 +459,15 @@ class Worker:
     async def _beat(self) -> None:
         """Keep the leases of all runs alive until the last of them has ended."""
         carried = dict(self._executions)
-        alive = await extend_leases(self._runtime, carried.keys()) if carried else {}
+        leases = await extend_leases(self._runtime, carried.keys()) if carried else {}
         for claim, execution in carried.items():
-            if claim.run_id not in alive:
+            if claim.run_id not in leases:
                 execution.stop("lost")
-            elif alive[claim.run_id]:
+            elif leases[claim.run_id].stop_asked:
                 execution.stop("asked")
-        await happens(self._ended, within=self._runtime.settings.heartbeat_seconds)
+        was_passed_over = not all(lease.is_extended for lease in leases.values())
+        beat_seconds = self._runtime.settings.heartbeat_seconds
+        await happens(self._ended, within=min(beat_seconds, AGAIN_SECONDS) if was_passed_over else beat_seconds)
 
     async def _reap(self) -> None:
         await self._take_up()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, exists, func, select, tuple_, update
@@ -140,24 +140,34 @@ async def _pass_over(session: AsyncSession, runtime: Runtime, run: Run) -> None:
         await skip_slot(session, runtime, conversation, round, reason="speaker_unavailable")
 
 
-async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUID, bool]:
-    """Say that runs are alive. Answers for each whether it is to be stopped; one that is not ours any more is left
-    out.
+class Lease(NamedTuple):
+    """A run that is still the worker's: whether somebody has asked to stop it, and whether it has more time now."""
 
-    A run that is being written to is passed over: who does so may wait for a lock, and the other leases cannot.
+    stop_asked: bool
+    is_extended: bool
+
+
+async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUID, Lease]:
+    """Say that runs are alive. One that is not ours any more is left out.
+
+    A run that is being written to is passed over, and is not extended: who does so may wait for a lock, and the other
+    leases cannot. Whoever calls tries again soon.
     """
     keys = [(claim.run_id, claim.fence) for claim in claims]
     ours = select(Run.id).where(tuple_(Run.id, Run.fence).in_(keys), Run.status == "running")
     async with runtime.database.write() as session:
         now = await runtime.lease_clock.now(session)
-        await session.execute(
-            update(Run)
-            .where(Run.id.in_(ours.with_for_update(skip_locked=True)))
-            .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now)),
-            execution_options={"synchronize_session": False},
+        extended = set(
+            await session.scalars(
+                update(Run)
+                .where(Run.id.in_(ours.with_for_update(skip_locked=True)))
+                .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now))
+                .returning(Run.id),
+                execution_options={"synchronize_session": False},
+            )
         )
         rows = await session.execute(ours.with_only_columns(Run.id, Run.cancel_requested_at))
-        return {run_id: asked_at is not None for run_id, asked_at in rows}
+        return {run_id: Lease(asked_at is not None, run_id in extended) for run_id, asked_at in rows}
 
 
 async def checkpoint_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
