@@ -88,7 +88,7 @@ class Profile:
 
     def _listen(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self._complain(f"The console says: {message.text}")
+            self._complain(f"The console says: {message.text} ({message.location['url']})")
 
     def _catch(self, error: WebError) -> None:
         self._complain(f"A script failed: {error.error}")

@@ -18,13 +18,13 @@ _counting: ContextVar[list[str] | None] = ContextVar("_counting", default=None)
 
 
 @contextmanager
-def counted_statements(database: Database) -> Iterator[list[str]]:
-    """Collects the statements that are sent inside the block, and by tasks begun there; not those of others who
-    are at work meanwhile."""
+def counted_statements(database: Database, *, of_all: bool = False) -> Iterator[list[str]]:
+    """Collects the statements that are sent inside the block, and by tasks begun there; those of others who are at
+    work meanwhile only if it is asked for."""
     sent: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if _counting.get() is sent and not statement.startswith("BEGIN"):
+        if (of_all or _counting.get() is sent) and not statement.startswith("BEGIN"):
             sent.append(statement)
 
     event.listen(database.engine.sync_engine, "before_cursor_execute", note)
