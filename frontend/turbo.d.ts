@@ -6,6 +6,10 @@ declare module "@hotwired/turbo" {
   export const StreamActions: Record<string, (this: HTMLElement) => void>
 }
 
+interface TurboSubmitStartEvent extends CustomEvent {
+  detail: { formSubmission: { stop: () => void } }
+}
+
 interface TurboSubmitEndEvent extends CustomEvent {
   detail: { success: boolean; fetchResponse?: { response: Response } }
 }
@@ -13,6 +17,10 @@ interface TurboSubmitEndEvent extends CustomEvent {
 interface TurboBeforeStreamRenderEvent extends CustomEvent {
   target: HTMLElement & { action: string; target: string | null; templateContent: DocumentFragment }
   detail: { render: (element: HTMLElement) => Promise<void> | void }
+}
+
+interface HTMLElementEventMap {
+  "turbo:submit-start": TurboSubmitStartEvent
 }
 
 interface DocumentEventMap {

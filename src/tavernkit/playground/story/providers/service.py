@@ -105,6 +105,8 @@ async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, p
             if name != row.name and await is_name_taken(session, name):
                 raise _taken(name)
             _write(runtime, row, patch, name=name, address=address)
+            if session.is_modified(row):
+                row.settings_version += 1
             await session.flush()
             return row
     except IntegrityError:
@@ -147,7 +149,6 @@ def _check(row: Provider, patch: PatchProvider, address: str) -> None:
 
 def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, address: str) -> None:
     row.name, row.base_url = name, address
-    row.settings_version += 1
     if "api_key" in patch.model_fields_set:
         secret = None if patch.api_key is None else patch.api_key.get_secret_value()
         row.api_key = None if secret is None else runtime.keys.encrypt(secret, row.id)
