@@ -10,7 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.supervision import LATE_SECONDS, Loop
-from tests.playground.accounts.house import open_house
+from tests.playground.accounts.installation import open_installation
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
@@ -73,8 +73,8 @@ async def test_a_loop_that_has_failed_for_long_is_unwell_until_it_succeeds() -> 
 async def test_health_names_the_loop_that_ended_and_the_worker_can_still_be_stopped(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with open_house(database_url, tmp_path) as house, house.play.working():
-        browser = house.stranger()
+    async with open_installation(database_url, tmp_path) as installation, installation.play.working():
+        browser = installation.stranger()
         await eventually(lambda: bool(tasks_named("reap_runs")))
         reaping = tasks_named("reap_runs")
         well = await browser.get("/health")
@@ -92,14 +92,14 @@ def tasks_named(name: str) -> list[asyncio.Task[object]]:
 
 
 async def test_health_counts_what_is_due_and_waits_for_no_other(database_url: str, tmp_path: Path) -> None:
-    async with open_house(database_url, tmp_path) as house:
-        play, browser = house.play, house.stranger()
+    async with open_installation(database_url, tmp_path) as installation:
+        play, browser = installation.play, installation.stranger()
         answer = (await browser.get("/health")).json()
         bus = answer.pop("bus")
         assert bus["listen"]["alive"] if database_url.startswith("postgresql") else bus == "local"
         assert answer == {
             "status": "ok",
-            "version": house.app.version,
+            "version": installation.app.version,
             "database": "ok",
             "worker": "none",
             "queue": {"runs": {"due": 0, "oldest_seconds": None}, "jobs": {"due": 0, "oldest_seconds": None}},

@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.accounts.installation import PASSWORD, Installation
 from tests.playground.support.databases import on_sqlite
 
 pytestmark = [pytest.mark.anyio, on_sqlite]
 
 
-async def test_who_is_not_signed_in_is_led_to_the_form_and_back(house: House) -> None:
-    await house.owner_with_password()
-    browser = house.browser()
-    wanted = f"/conversations/{house.play.conversation_id}"
+async def test_who_is_not_signed_in_is_led_to_the_form_and_back(installation: Installation) -> None:
+    await installation.owner_with_password()
+    browser = installation.browser()
+    wanted = f"/conversations/{installation.play.conversation_id}"
     led = await browser.get(wanted)
     assert led.status_code == 303
     form = await browser.get(led.headers["location"])
@@ -23,31 +23,33 @@ async def test_who_is_not_signed_in_is_led_to_the_form_and_back(house: House) ->
     assert (await browser.get(wanted)).status_code == 200
 
 
-async def test_a_link_to_the_form_leads_nowhere_else(house: House) -> None:
-    await house.owner_with_password()
+async def test_a_link_to_the_form_leads_nowhere_else(installation: Installation) -> None:
+    await installation.owner_with_password()
     for next in ("//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", ""):
-        there = await house.browser().post("/sign-in", data={"login": "olga", "password": PASSWORD, "next": next})
+        there = await installation.browser().post(
+            "/sign-in", data={"login": "olga", "password": PASSWORD, "next": next}
+        )
         assert there.headers["location"] == "/"
 
 
-async def test_a_wrong_password_is_said_beside_the_form(house: House) -> None:
-    await house.owner_with_password()
-    wrong = await house.browser().post("/sign-in", data={"login": '"><script>', "password": "wrong"})
+async def test_a_wrong_password_is_said_beside_the_form(installation: Installation) -> None:
+    await installation.owner_with_password()
+    wrong = await installation.browser().post("/sign-in", data={"login": '"><script>', "password": "wrong"})
     assert wrong.status_code == 401
     assert 'role="alert"' in wrong.text
     assert "<script>" not in wrong.text.replace("<script src", "")
     assert "no-store" in wrong.headers["cache-control"]
 
 
-async def test_nobody_can_sign_somebody_in_from_elsewhere(house: House) -> None:
-    await house.owner_with_password()
-    browser = house.browser()
+async def test_nobody_can_sign_somebody_in_from_elsewhere(installation: Installation) -> None:
+    await installation.owner_with_password()
+    browser = installation.browser()
     browser.headers["Origin"] = "http://evil.example"
     assert (await browser.post("/sign-in", data={"login": "olga", "password": PASSWORD})).status_code == 403
 
 
-async def test_the_account_page_does_everything_with_plain_forms(house: House) -> None:
-    browser = house.browser()
+async def test_the_account_page_does_everything_with_plain_forms(installation: Installation) -> None:
+    browser = installation.browser()
     page = await browser.post("/account/password", data={"new_password": PASSWORD})
     assert "The password is set" in page.text
     page = await browser.post("/account", data={"name": "Olga <b>", "email": "olga@example.org"})
@@ -62,7 +64,7 @@ async def test_the_account_page_does_everything_with_plain_forms(house: House) -
     page = await browser.post("/account/invitations", data={"note": "for Hugo", "max_uses": "1", "days": "7"})
     code = re.search(r'account-secret">([^<]+)<', page.text)
     assert code is not None
-    hugo = house.browser()
+    hugo = installation.browser()
     joined = await hugo.post("/sign-up", data={"code": code[1], "name": "Hugo", "email": "", "password": PASSWORD})
     assert (joined.status_code, joined.headers["location"]) == (303, "/")
     page = await hugo.get("/account")
@@ -76,9 +78,9 @@ async def test_the_account_page_does_everything_with_plain_forms(house: House) -
     assert (await browser.get("/account")).status_code == 303
 
 
-async def test_every_field_has_a_label(house: House) -> None:
-    await house.owner_with_password()
-    browser = house.browser(await house.token(await house.owner_with_password()))
+async def test_every_field_has_a_label(installation: Installation) -> None:
+    await installation.owner_with_password()
+    browser = installation.browser(await installation.token(await installation.owner_with_password()))
     for path in ("/sign-in", "/sign-up", "/account"):
         html = (await browser.get(path)).text
         fields = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\bid="([^"]+)"', html)

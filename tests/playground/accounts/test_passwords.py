@@ -5,7 +5,7 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from tavernkit.playground.base.passwords import Passwords
-from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.accounts.installation import PASSWORD, Installation
 
 pytestmark = pytest.mark.anyio
 
@@ -26,12 +26,12 @@ async def test_a_hash_is_made_with_parameters_that_make_guessing_expensive() -> 
     assert (await Passwords().hash(PASSWORD)).startswith("$argon2id$v=19$m=65536,t=3,p=4$")
 
 
-async def test_an_unknown_name_costs_the_same_check_as_a_wrong_password(house: House) -> None:
-    await house.owner_with_password()
+async def test_an_unknown_name_costs_the_same_check_as_a_wrong_password(installation: Installation) -> None:
+    await installation.owner_with_password()
     hasher = RecordingHasher()
-    house.runtime.passwords = Passwords(PasswordHash((hasher,)))
+    installation.runtime.passwords = Passwords(PasswordHash((hasher,)))
     for login in ("olga", "nobody"):
         body = {"login": login, "password": "not the password"}
-        assert (await house.stranger().post("/api/v1/sessions", json=body)).status_code == 401
+        assert (await installation.stranger().post("/api/v1/sessions", json=body)).status_code == 401
     known, unknown = hasher.checked
     assert known == unknown == "$argon2id$v=19$m=8,t=1,p=1"

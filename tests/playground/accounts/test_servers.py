@@ -14,7 +14,7 @@ from tavernkit.playground.base.accounts.sign_in_limits import PER_ADDRESS
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.edge.live.streaming import access_check
 from tavernkit.playground.edge.web.authentication import Proof
-from tests.playground.accounts.house import PASSWORD, House, open_house
+from tests.playground.accounts.installation import PASSWORD, Installation, open_installation
 from tests.playground.realtime.listening import Page
 from tests.playground.support.server import ServerProcess, running
 
@@ -22,9 +22,9 @@ HOUR = 3_600
 
 
 @asynccontextmanager
-async def two_servers(url: str, folder: Path) -> AsyncIterator[tuple[House, House]]:
+async def two_servers(url: str, folder: Path) -> AsyncIterator[tuple[Installation, Installation]]:
     """Two applications on one database, each with connections of its own, whose owner has a password."""
-    async with open_house(url, folder) as first, open_house(url, folder) as second:
+    async with open_installation(url, folder) as first, open_installation(url, folder) as second:
         await first.owner_with_password()
         yield first, second
 
@@ -62,8 +62,8 @@ def server_process(url: str, folder: Path, **settings: str) -> Iterator[str]:
     """The address of a server in a process of its own, whose owner has a password."""
 
     async def give_password() -> None:
-        async with open_house(url, folder / "data") as house:
-            await house.owner_with_password()
+        async with open_installation(url, folder / "data") as installation:
+            await installation.owner_with_password()
 
     asyncio.run(give_password())
     server = ServerProcess(folder, model_url="http://127.0.0.1:9/v1", worker="none", database_url=url, **settings)

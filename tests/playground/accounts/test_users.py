@@ -9,44 +9,44 @@ from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
 from tavernkit.playground.base.accounts.users import change_user
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import Refused
-from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.accounts.installation import PASSWORD, Installation
 
 pytestmark = pytest.mark.anyio
 
 USERS = "/api/v1/users"
 
 
-async def test_administrators_see_accounts_and_change_them(house: House) -> None:
-    owner, hugo = await house.owner_with_password(), await house.add("Hugo")
-    browser = await house.signed_in(owner)
+async def test_administrators_see_accounts_and_change_them(installation: Installation) -> None:
+    owner, hugo = await installation.owner_with_password(), await installation.add("Hugo")
+    browser = await installation.signed_in(owner)
     listed = await browser.get(USERS)
     assert {item["name"] for item in listed.json()["items"]} == {"Olga", "Hugo"}
     assert "argon2" not in listed.text
     changed = await browser.patch(f"{USERS}/{hugo.user_id}", json={"role": "moderator"})
     assert (changed.json()["role"], changed.json()["status"]) == ("moderator", "active")
-    assert (await (await house.signed_in(hugo)).get("/api/v1/me")).json()["role"] == "moderator"
+    assert (await (await installation.signed_in(hugo)).get("/api/v1/me")).json()["role"] == "moderator"
 
 
-async def test_the_last_administrator_cannot_be_locked_out(house: House) -> None:
-    owner = await house.owner_with_password()
-    browser = await house.signed_in(owner)
+async def test_the_last_administrator_cannot_be_locked_out(installation: Installation) -> None:
+    owner = await installation.owner_with_password()
+    browser = await installation.signed_in(owner)
     for change in ({"role": "member"}, {"status": "inactive"}):
         refused = await browser.patch(f"{USERS}/{owner.user_id}", json=change)
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
-    await house.add("Second", "administrator")
+    await installation.add("Second", "administrator")
     assert (await browser.patch(f"{USERS}/{owner.user_id}", json={"role": "member"})).status_code == 200
     assert (await browser.get(USERS)).status_code == 403
 
 
-async def test_two_administrators_cannot_depose_each_other_at_once(house: House) -> None:
-    first, second = await house.owner_with_password(), await house.add("Second", "administrator")
+async def test_two_administrators_cannot_depose_each_other_at_once(installation: Installation) -> None:
+    first, second = await installation.owner_with_password(), await installation.add("Second", "administrator")
     outcomes = await asyncio.gather(
-        change_user(house.runtime, first, second.user_id, role="member"),
-        change_user(house.runtime, second, first.user_id, status="inactive"),
+        change_user(installation.runtime, first, second.user_id, role="member"),
+        change_user(installation.runtime, second, first.user_id, status="inactive"),
         return_exceptions=True,
     )
     assert [isinstance(outcome, Refused) for outcome in outcomes].count(True) == 1
-    async with house.runtime.database.read() as session:
+    async with installation.runtime.database.read() as session:
         left = await session.scalars(select(User.id).where(User.role == "administrator", User.status == "active"))
         assert len(left.all()) == 1
 
@@ -71,20 +71,20 @@ ROUTES = [
 FOR_ADMINISTRATORS = ("/api/v1/invitations", "/api/v1/users")
 
 
-async def test_who_may_call_what(house: House) -> None:
+async def test_who_may_call_what(installation: Installation) -> None:
     """Nobody gets nothing; keys only see who they are; accounts of others are for administrators."""
-    owner = await house.owner_with_password()
-    key = await create_api_key(house.runtime, owner, name="an administrator's")
+    owner = await installation.owner_with_password()
+    key = await create_api_key(installation.runtime, owner, name="an administrator's")
     assert isinstance(key, NewKey)
     callers = {
-        "anonymous": house.browser(),
-        "member": await house.signed_in(await house.add("Hugo")),
-        "moderator": await house.signed_in(await house.add("Ida", "moderator")),
-        "administrator": await house.signed_in(owner),
-        "api key": house.program(key.key),
+        "anonymous": installation.browser(),
+        "member": await installation.signed_in(await installation.add("Hugo")),
+        "moderator": await installation.signed_in(await installation.add("Ida", "moderator")),
+        "administrator": await installation.signed_in(owner),
+        "api key": installation.program(key.key),
     }
     for method, path, body in ROUTES:
-        place = path.format(nothing=house.runtime.ids())
+        place = path.format(nothing=installation.runtime.ids())
         for caller, client in callers.items():
             status = (await client.request(method, place, json=body)).status_code
             if caller == "anonymous":

@@ -19,7 +19,7 @@ import schemathesis
 from schemathesis.schemas import BaseSchema
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
-from tests.playground.accounts.house import PASSWORD
+from tests.playground.accounts.installation import PASSWORD
 from tests.playground.api.rewinding import RewindableDatabase
 from tests.playground.api.routes import Route, all_routes, api_alone
 from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
@@ -504,7 +504,7 @@ def test_the_table_names_every_route_once() -> None:
 async def test_everybody_is_told_what_the_table_says(sqlite_url: str, tmp_path: Path) -> None:
     # Thousands of requests, on one database: who may do what is decided above it, and every query has its own tests.
     async with open_world(sqlite_url, tmp_path) as world:
-        await world.house.add("Hugo")
+        await world.installation.add("Hugo")
         for person in PEOPLE:
             await world.client(person)
         with RewindableDatabase(sqlite_url) as database:
@@ -576,11 +576,11 @@ async def send(world: World, person: Person, request: Prepared) -> httpx2.Respon
     client = await world.client(person)
     cookies = dict(client.cookies)
     if route.path.endswith(("/events", "/v1/chat/completions")):
-        world.house.runtime.stopping.set()
+        world.installation.runtime.stopping.set()
     try:
         return await client.request(route.method, path, **body)
     finally:
-        world.house.runtime.stopping.clear()
+        world.installation.runtime.stopping.clear()
         client.cookies = cookies
 
 

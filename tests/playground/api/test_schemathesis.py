@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.playground.accounts.house import ORIGIN
+from tests.playground.accounts.installation import ORIGIN
 from tests.playground.api.routes import Route, api_alone, api_routes
 from tests.playground.api.world import Person, Things, World, open_world
 from tests.playground.support.postgres import PostgresServer

@@ -73,13 +73,13 @@ async def counts(world: World, things: Things) -> dict[str, int]:
         person: Person = "owner" if EXPECTED[route.name]["owner"] == "yes" else "administrator"
         request = await prepared(route, ask, things)
         await world.client(person)
-        with counted_statements(world.house.runtime.database) as sent:
+        with counted_statements(world.installation.runtime.database) as sent:
             answer = await send(world, person, request)
         assert answer.status_code < 400, f"{route.name}: {answer.text}"
         found[route.name] = len(sent)
     for name, (method, path, body) in ACTIONS.items():
         filled, content = await things.filled(path), await things.filled(body)
-        with counted_statements(world.house.runtime.database) as sent:
+        with counted_statements(world.installation.runtime.database) as sent:
             await world.owner(method, filled, json=content)
         found[name] = len(sent)
     return found
@@ -112,7 +112,7 @@ async def grow(world: World, things: Things, count: int) -> None:
             await post("/spaces/{space_id}/members", {"character_id": character})
             await post("/api_keys", {"name": f"{number}"})
         await (await world.new_client("administrator")).post(f"{API_PREFIX}/invitations", json={})
-        await world.house.add(f"{uuid4()}")
+        await world.installation.add(f"{uuid4()}")
     turns = {"round_id": None, "member_ids": ["{member_id}"] * count}
     await post("/conversations/{conversation_id}/round", turns, "PUT")
     cards = [file for _ in range(count) for file in a_file(json_card(name=f"{uuid4()}"), field="files")]

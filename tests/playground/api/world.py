@@ -20,7 +20,7 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.prompting.records import keep_prompt, record_of
-from tests.playground.accounts.house import House, open_house
+from tests.playground.accounts.installation import Installation, open_installation
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.characters.builders import json_card, picture
 
@@ -49,10 +49,10 @@ def a_file(data: bytes, name: str = "file.json", *, field: str = "file") -> File
 
 
 class World:
-    """The house, the people in it, and the discussion that the owner has opened."""
+    """The installation, the people in it, and the discussion that the owner has opened."""
 
-    def __init__(self, house: House, viewers: dict[Person, Viewer]) -> None:
-        self.house = house
+    def __init__(self, installation: Installation, viewers: dict[Person, Viewer]) -> None:
+        self.installation = installation
         self.viewers = viewers
         self.key = ""
         self.space_id = ""
@@ -69,10 +69,10 @@ class World:
     async def new_client(self, person: Person) -> httpx2.AsyncClient:
         """A browser in which this person has just signed in, for what ends sessions or begins them."""
         if person == "key":
-            return self.house.program(self.key)
+            return self.installation.program(self.key)
         self._addresses += 1
-        token = None if person == "anonymous" else await self.house.token(self.viewers[person])
-        return self.house.browser(token, address=f"10.8.{self._addresses}.1")
+        token = None if person == "anonymous" else await self.installation.token(self.viewers[person])
+        return self.installation.browser(token, address=f"10.8.{self._addresses}.1")
 
     async def owner(self, method: str, path: str, **body: Any) -> Any:
         """What the owner's request gave; it must succeed. Keys are made in person, all else by the program."""
@@ -234,7 +234,7 @@ class Things:
 
     async def _tag(self) -> str:
         """An artifact that has been written once."""
-        runtime = self.world.house.runtime
+        runtime = self.world.installation.runtime
         place = Session(owner_id=str(self.world.viewers["owner"].user_id), session_id=await self.get("conversation_id"))
         mood = Artifact(id=str(runtime.ids()), session=place, tag="mood", visibility="ui_only")
         await DatabaseArtifactStore(runtime.database, ids=lambda: str(runtime.ids())).write(
@@ -264,8 +264,8 @@ class Things:
         return str((await self._post(path, json={"count": 1}))["id"])
 
     async def _session_id(self) -> str:
-        token = await self.world.house.token(self.world.viewers["owner"])
-        listed = (await self.world.house.browser(token).get(f"{API_PREFIX}/sessions")).json()["items"]
+        token = await self.world.installation.token(self.world.viewers["owner"])
+        listed = (await self.world.installation.browser(token).get(f"{API_PREFIX}/sessions")).json()["items"]
         return str(next(session["id"] for session in listed if session["is_current"]))
 
     async def _key_id(self) -> str:
@@ -288,7 +288,7 @@ class Things:
         return str((await administrator.post(f"{API_PREFIX}/providers", json=body)).json()["id"])
 
     async def _user_id(self) -> str:
-        return str((await self.world.house.add(f"Hugo {uuid4()}")).user_id)
+        return str((await self.world.installation.add(f"Hugo {uuid4()}")).user_id)
 
     async def _fresh(self) -> str:
         return str(uuid4())
@@ -303,7 +303,7 @@ class Things:
 
     async def _run_id(self) -> str:
         """A reply that was cut short."""
-        runtime = self.world.house.runtime
+        runtime = self.world.installation.runtime
         run = Run(
             id=runtime.ids(),
             conversation_id=UUID(await self.get("conversation_id")),
@@ -330,14 +330,14 @@ async def open_world(url: str, folder: Path) -> AsyncIterator[World]:
     Time passes by a microsecond at a look, so that no request finds that it is time to note when a session or key was
     last used.
     """
-    async with open_house(url, folder) as house:
-        now, looks = house.runtime.clock(), count()
-        house.runtime.clock = lambda: now + timedelta(microseconds=next(looks))
-        viewers: dict[Person, Viewer] = {"administrator": await house.owner_with_password()}
+    async with open_installation(url, folder) as installation:
+        now, looks = installation.runtime.clock(), count()
+        installation.runtime.clock = lambda: now + timedelta(microseconds=next(looks))
+        viewers: dict[Person, Viewer] = {"administrator": await installation.owner_with_password()}
         with_account: tuple[Person, ...] = ("owner", "moderator", "member", "other")
         for person in with_account:
-            viewers[person] = await house.add(person.capitalize())
-        world = World(house, viewers)
+            viewers[person] = await installation.add(person.capitalize())
+        world = World(installation, viewers)
         world.key = (await world.owner("POST", "/api_keys", json={"name": "script"}))["key"]
         world.space_id = await world.new_space()
         yield world

@@ -27,7 +27,7 @@ async def exported(play: Story, character_id: UUID, format: ExportFormat) -> Exp
 
 async def test_json_is_what_the_library_writes(database_url: str, tmp_path: Path) -> None:
     card = card_files.v2(name="Ÿsolde \ud800", extensions={"depth_prompt": {"depth": 4}}, strange=[1])
-    file = json.dumps({**card, "name": "Ÿsolde \ud800", "beside": True}).encode()
+    file = json.dumps({**card, "name": "Ÿsolde \ud800", "side_panel": True}).encode()
     read = characters.load(file).card
     async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, file)).character

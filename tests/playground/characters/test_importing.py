@@ -56,7 +56,7 @@ async def test_every_format_is_read(sqlite_url: str, tmp_path: Path) -> None:
 
 async def test_what_risuai_keeps_in_a_module_comes_with_the_card(sqlite_url: str, tmp_path: Path) -> None:
     script = {"comment": "", "in": "a", "out": "b", "type": "editoutput"}
-    module = write_risum(read_module(LooseObject({"name": "Beside", "regex": [script]}, ReportBuilder())))
+    module = write_risum(read_module(LooseObject({"name": "SidePanel", "regex": [script]}, ReportBuilder())))
     own = card_files.v3(extensions={"risuai": {"defaultVariables": "mood=calm"}})
     async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, card_files.charx(own, **{"module.risum": module}))

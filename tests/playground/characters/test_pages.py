@@ -32,7 +32,7 @@ NOBODY = "/characters/00000000-0000-4000-8000-000000000000"
 
 
 @asynccontextmanager
-async def visiting(url: str, folder: Path) -> AsyncIterator[tuple[Story, httpx2.AsyncClient]]:
+async def character_pages(url: str, folder: Path) -> AsyncIterator[tuple[Story, httpx2.AsyncClient]]:
     """Somebody at their own machine, who has nobody but the example's character."""
     async with open_story(url, folder, ScriptedModel()) as play:
         app: Any = create_app(play.runtime, play.user_id)
@@ -73,7 +73,7 @@ def boxes(html: str) -> dict[str, list[str]]:
 
 
 async def test_the_gallery_is_searched_sorted_and_filtered(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+    async with character_pages(database_url, tmp_path) as (play, client):
         await made(play, name="Zoë", tags=["Harbour", "night"])
         await made(play, name="Åsa", tags=["harbour"], creator="Someone")
         html = await seen(client, "/characters")
@@ -90,7 +90,7 @@ async def test_the_gallery_is_searched_sorted_and_filtered(database_url: str, tm
 
 
 async def test_thousands_are_shown_a_page_at_a_time(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         template = await row(play, await made(play, name="Template"))
         fixed = {column.key: getattr(template, column.key) for column in Character.__table__.c}
         async with play.runtime.database.write() as session:
@@ -123,7 +123,7 @@ async def test_thousands_are_shown_a_page_at_a_time(sqlite_url: str, tmp_path: P
 async def test_the_next_page_works_without_scripts_and_a_foreign_cursor_is_a_sentence(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         for n in range(50):
             await made(play, name=f"Guest {n:02}", creator=f"Somebody {n}")
         html = await seen(client, "/characters?search=guest")
@@ -136,7 +136,7 @@ async def test_the_next_page_works_without_scripts_and_a_foreign_cursor_is_a_sen
 
 
 async def test_files_are_imported_and_the_page_can_be_left(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         files = form(png_card(name="Anna"), b"%PDF-1.7", json_card(name="Berta"), card_files.charx(card_files.v3()))
         answer = await client.post("/characters/imports", files=files)
         assert answer.status_code == 303
@@ -174,7 +174,7 @@ async def test_files_are_imported_and_the_page_can_be_left(sqlite_url: str, tmp_
 
 
 async def test_an_import_is_stopped_and_belongs_to_who_began_it(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         answer = await client.post("/characters/imports", files=form(json_card(name="Anna")))
         address = answer.headers["location"]
         stopped = await client.post(f"{address}/stop", follow_redirects=True)
@@ -190,7 +190,7 @@ async def test_an_import_is_stopped_and_belongs_to_who_began_it(sqlite_url: str,
 
 
 async def test_a_form_without_files_says_so_on_the_gallery(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (_, client):
+    async with character_pages(sqlite_url, tmp_path) as (_, client):
         answer = await client.post("/characters/imports", data={"files": ""})
         assert answer.status_code == 422
         assert 'role="alert"' in answer.text
@@ -198,7 +198,7 @@ async def test_a_form_without_files_says_so_on_the_gallery(sqlite_url: str, tmp_
 
 
 async def test_a_card_is_shown_with_everything_it_says(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         card = png_card(
             name="Ysolde", nickname="Sol", description="*Mends* clocks.", first_mes='"Tick," she says.',
             alternate_greetings=["", "Tock."], group_only_greetings=["All at once."], system_prompt="Be exact.",
@@ -223,7 +223,7 @@ async def test_a_card_is_shown_with_everything_it_says(sqlite_url: str, tmp_path
 
 
 async def test_nothing_in_a_card_runs(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         texts = ("name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example", "creator",
                  "creator_notes", "system_prompt", "post_history_instructions", "character_version")  # fmt: skip
         book = {"name": HOSTILE, "description": HOSTILE, "entries": [{"keys": [HOSTILE], "content": HOSTILE}]}
@@ -237,7 +237,7 @@ async def test_nothing_in_a_card_runs(sqlite_url: str, tmp_path: Path) -> None:
 
 
 async def test_a_story_begins_with_the_greeting_that_was_chosen(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, first_mes="Tick.", alternate_greetings=["  ", "Tock.", "Clang."])
 
         async def first_words(**data: str) -> str:
@@ -256,7 +256,7 @@ async def test_a_story_begins_with_the_greeting_that_was_chosen(sqlite_url: str,
 
 
 async def test_saving_what_nobody_touched_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(
             play,
             description="\n\nOne\r\nTwo\rThree",
@@ -273,7 +273,7 @@ async def test_saving_what_nobody_touched_changes_nothing(sqlite_url: str, tmp_p
 
 
 async def test_fields_are_changed_and_the_others_stay(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="One\r\nTwo")
         sent = boxes(await seen(client, f"/characters/{id}/edit"))
         sent |= {
@@ -294,7 +294,7 @@ async def test_fields_are_changed_and_the_others_stay(sqlite_url: str, tmp_path:
 
 
 async def test_what_cannot_be_saved_is_kept_in_the_form(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna")
         for wrong, sentence in (({"name": " "}, "needs a name"), ({"creator": "x" * 1001}, "creator. Shorten it")):
             answer = await client.post(f"/characters/{id}/edit", data={"version": "1", "scenario": "Typed.", **wrong})
@@ -307,7 +307,7 @@ async def test_what_cannot_be_saved_is_kept_in_the_form(sqlite_url: str, tmp_pat
 
 
 async def test_two_who_edit_lose_no_words(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="Small.", scenario="A shop.", personality="exact")
         sent = boxes(await seen(client, f"/characters/{id}/edit"))
         elsewhere = {"description": "Tall.", "scenario": "A ship."}
@@ -326,7 +326,7 @@ async def test_two_who_edit_lose_no_words(sqlite_url: str, tmp_path: Path) -> No
 
 
 async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="Small.")
         await edit_character(play.runtime, me(play), id, version=1, fields={"description": "Tall."})
         assert "Version 1 until it was edited" in words(await seen(client, f"/characters/{id}"))
@@ -344,7 +344,7 @@ async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) ->
 
 
 async def test_deleting_says_what_goes_and_what_stays(database_url: str, tmp_path: Path) -> None:
-    async with visiting(database_url, tmp_path) as (play, client):
+    async with character_pages(database_url, tmp_path) as (play, client):
         id = await made(play, name="Anna")
         assert "has not said anything" in words(await seen(client, f"/characters/{id}/delete"))
         await client.post(f"/characters/{id}/stories")
@@ -360,7 +360,7 @@ async def test_deleting_says_what_goes_and_what_stays(database_url: str, tmp_pat
 
 
 async def test_what_is_everybodys_can_be_copied_and_not_changed(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, _):
+    async with character_pages(sqlite_url, tmp_path) as (play, _):
         id = await made(play, name="Anna")
         async with play.runtime.database.write() as session:
             await session.execute(update(Character).where(Character.id == id).values(owner_id=None))
@@ -380,7 +380,7 @@ async def test_what_is_everybodys_can_be_copied_and_not_changed(sqlite_url: str,
 
 
 async def test_a_character_gets_another_picture(sqlite_url: str, tmp_path: Path) -> None:
-    async with visiting(sqlite_url, tmp_path) as (play, client):
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna")
         assert (
             await client.post(f"/characters/{id}/picture", files=form(picture("red"), field="file"))

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.models import Conversation, Message, Run
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.story.conversations.forking import fork
-from tests.playground.spaces.panel import FRAME, Beside, beside, words
+from tests.playground.spaces.panel import FRAME, SidePanel, side_panel, words
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ HOSTILE = '<script>alert("1")</script>'
 
 
 async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         left = await _branch(at, at.conversation_id, "Left")
         lower = await _branch(at, left, "Lower")
         await _branch(at, at.conversation_id, "Right")
@@ -37,7 +37,7 @@ async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str
 
 
 async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         path = f"/conversations/{at.conversation_id}/rename"
         await at.press(path, settings_version=0, title=HOSTILE)
         html = await at.see(f"/conversations/{at.conversation_id}/tree")
@@ -50,7 +50,7 @@ async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sql
 
 
 async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         assert "Delete" not in words(await at.see(f"/conversations/{at.conversation_id}/tree"))
         branch = await _branch(at, at.conversation_id, "Left")
         path = f"/conversations/{branch}/delete"
@@ -62,7 +62,7 @@ async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Pat
 
 
 async def test_the_bar_names_space_conversation_and_branch(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         branch = await _branch(at, at.conversation_id, "Left")
         html = await at.see(f"/conversations/{branch}")
         bar = html.partition("<header")[2].partition("</header>")[0]
@@ -75,7 +75,7 @@ async def test_the_bar_names_space_conversation_and_branch(sqlite_url: str, tmp_
 
 
 async def test_a_space_has_a_page_where_conversations_begin(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(database_url, tmp_path, "Ada", "Bo") as at:
         html = words(await at.see(f"/spaces/{at.space_id}"))
         assert "Ada and Bo" in html
         begun = await at.press(f"/spaces/{at.space_id}/conversations")
@@ -94,7 +94,7 @@ async def test_a_space_has_a_page_where_conversations_begin(database_url: str, t
 
 
 async def test_a_long_list_of_conversations_has_pages(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         for _ in range(31):
             await at.press(f"/spaces/{at.space_id}/conversations")
         first = await at.see(f"/spaces/{at.space_id}")
@@ -107,7 +107,7 @@ async def test_a_long_list_of_conversations_has_pages(sqlite_url: str, tmp_path:
 
 
 async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         assert "Nobody has answered here yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
         at.play.conversation_id = at.conversation_id
         async with at.play.working():
@@ -127,7 +127,7 @@ async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(databas
         await at.see(f"/runs/{at.space_id}", status=404)
 
 
-async def _branch(at: Beside, conversation_id: UUID, title: str) -> UUID:
+async def _branch(at: SidePanel, conversation_id: UUID, title: str) -> UUID:
     async with at.play.runtime.database.read() as session:
         last = await session.scalars(
             select(Message.id).where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(1)

@@ -12,36 +12,36 @@ from sqlalchemy import event, text
 from tavernkit.playground.base.database.engine import POOLS, Connections
 from tavernkit.playground.base.database.errors import DatabaseBusyError
 from tavernkit.playground.edge.app import create_app
-from tests.playground.accounts.house import ORIGIN, House, open_house
+from tests.playground.accounts.installation import ORIGIN, Installation, open_installation
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_another_process_that_writes_is_waited_for_and_then_said(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path, database_patience_seconds=1) as house:
+    async with open_installation(sqlite_url, tmp_path, database_patience_seconds=1) as installation:
         other = sqlite3.connect(tmp_path / "t.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        await assert_busy(house)
+        await assert_busy(installation)
         other.execute("COMMIT")
         other.close()
-        assert (await house.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
+        assert (await installation.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
 
 
 async def test_who_stands_in_the_queue_of_writers_too_long_is_sent_away(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path, database_patience_seconds=1) as house:
-        async with house.runtime.database.write():
-            await assert_busy(house)
-        assert (await house.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
+    async with open_installation(sqlite_url, tmp_path, database_patience_seconds=1) as installation:
+        async with installation.runtime.database.write():
+            await assert_busy(installation)
+        assert (await installation.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
 
 
 async def test_writers_get_their_turn_in_the_order_in_which_they_came(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path) as house:
+    async with open_installation(sqlite_url, tmp_path) as installation:
         order: list[str] = []
         queued = asyncio.Event()
 
         async def write(name: str, times: int) -> None:
             for _ in range(times):
-                async with house.runtime.database.write():
+                async with installation.runtime.database.write():
                     await queued.wait()
                     order.append(name)
 
@@ -55,12 +55,12 @@ async def test_writers_get_their_turn_in_the_order_in_which_they_came(sqlite_url
 
 
 async def test_a_lease_is_written_before_those_who_wait_in_the_queue(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path) as house:
+    async with open_installation(sqlite_url, tmp_path) as installation:
         order: list[str] = []
         all_wait = asyncio.Event()
 
         async def write(name: str, connections: Connections) -> None:
-            async with house.runtime.database.apart(connections).write():
+            async with installation.runtime.database.apart(connections).write():
                 await all_wait.wait()
                 order.append(name)
 
@@ -73,14 +73,14 @@ async def test_a_lease_is_written_before_those_who_wait_in_the_queue(sqlite_url:
 
 
 async def test_no_free_connection_is_a_busy_database(database_url: str, tmp_path: Path) -> None:
-    async with open_house(database_url, tmp_path, database_patience_seconds=1) as house:
-        engine = house.runtime.database.engine
+    async with open_installation(database_url, tmp_path, database_patience_seconds=1) as installation:
+        engine = installation.runtime.database.engine
         taken = [await engine.connect() for _ in range(sum(POOLS["requests"]))]
-        answer = await house.browser().get("/api/v1/me")
+        answer = await installation.browser().get("/api/v1/me")
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database_busy")
         for connection in taken:
             await connection.close()
-        assert (await house.browser().get("/api/v1/me")).status_code == 200
+        assert (await installation.browser().get("/api/v1/me")).status_code == 200
 
 
 LONG = {
@@ -92,11 +92,11 @@ LONG = {
 async def test_who_is_cancelled_while_the_database_works_is_not_told_that_it_is_busy(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with open_house(database_url, tmp_path) as house:
-        engine, is_asked = house.runtime.database.engine, asyncio.Event()
+    async with open_installation(database_url, tmp_path) as installation:
+        engine, is_asked = installation.runtime.database.engine, asyncio.Event()
 
         async def look() -> None:
-            async with house.runtime.database.read() as session:
+            async with installation.runtime.database.read() as session:
                 await session.execute(text(LONG[engine.dialect.name]))
 
         event.listen(engine.sync_engine, "before_cursor_execute", lambda *_: is_asked.set())
@@ -105,7 +105,7 @@ async def test_who_is_cancelled_while_the_database_works_is_not_told_that_it_is_
         looking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await looking
-        assert (await house.browser().get("/api/v1/me")).status_code == 200
+        assert (await installation.browser().get("/api/v1/me")).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/api/v1/broken", "/v1/broken", "/broken"])
@@ -113,8 +113,8 @@ async def test_an_unexpected_error_has_the_form_of_its_surface(sqlite_url: str, 
     async def broken() -> None:
         raise ZeroDivisionError
 
-    async with open_house(sqlite_url, tmp_path) as house:
-        app: FastAPI = create_app(house.runtime, house.play.user_id)
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        app: FastAPI = create_app(installation.runtime, installation.play.user_id)
         app.add_api_route(path, broken)
         transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as client:
@@ -127,8 +127,8 @@ async def test_an_unexpected_error_has_the_form_of_its_surface(sqlite_url: str, 
         assert answer.json()["error"]["code"] == "internal_error"
 
 
-async def assert_busy(house: House) -> None:
-    browser = house.browser()
+async def assert_busy(installation: Installation) -> None:
+    browser = installation.browser()
     answer = await browser.post("/api/v1/api_keys", json={"name": "k"})
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
@@ -137,7 +137,7 @@ async def assert_busy(house: House) -> None:
         "sentence": str(DatabaseBusyError(OSError())),
         "current": None,
     }
-    place = f"/conversations/{house.play.conversation_id}"
+    place = f"/conversations/{installation.play.conversation_id}"
     page = await browser.post(f"{place}/messages", data={"content": "Hello?"})
     assert (page.status_code, "The database is busy" in page.text) == (503, True)
     assert (await browser.get(place)).status_code == 200

@@ -11,7 +11,7 @@ from sqlalchemy import event, func, select
 from tavernkit.playground.base.database.engine import Database
 from tavernkit.playground.base.database.errors import StorageFullError
 from tavernkit.playground.base.database.models import TextContent
-from tests.playground.accounts.house import House, open_house
+from tests.playground.accounts.installation import Installation, open_installation
 
 pytestmark = pytest.mark.anyio
 
@@ -39,8 +39,8 @@ async def write_until_full(database: Database, written: list[UUID]) -> None:
 
 
 async def test_nothing_is_lost_when_there_is_no_room(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path) as house:
-        database = house.runtime.database
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        database = installation.runtime.database
         fill_up(database, pages=4)
         written: list[UUID] = []
         with pytest.raises(StorageFullError, match=r"The disk is full.*nothing was saved"):
@@ -57,14 +57,14 @@ async def test_nothing_is_lost_when_there_is_no_room(sqlite_url: str, tmp_path: 
 
 
 async def test_pages_and_programs_are_told_and_can_still_read(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path) as house:
-        await seen_by_both(house)
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        await seen_by_both(installation)
 
 
-async def seen_by_both(house: House) -> None:
-    browser = house.browser()
-    fill_up(house.runtime.database)
-    place = f"/conversations/{house.play.conversation_id}"
+async def seen_by_both(installation: Installation) -> None:
+    browser = installation.browser()
+    fill_up(installation.runtime.database)
+    place = f"/conversations/{installation.play.conversation_id}"
     sent = await browser.post(f"{place}/messages", data={"content": "x" * 50_000})
     assert sent.status_code == 507
     assert "The disk is full" in sent.text

@@ -1,5 +1,5 @@
-"""A house on each kind of database."""
+"""An installation on each kind of database."""
 
-from tests.playground.accounts.conftest import house
+from tests.playground.accounts.conftest import installation
 
-__all__ = ["house"]
+__all__ = ["installation"]

@@ -32,7 +32,7 @@ WORLD: dict[str, Any] = {
 }  # fmt: skip
 CHARACTER_BOOK: dict[str, Any] = {
     "name": "Inn",
-    "description": "A house.",
+    "description": "An installation.",
     "extensions": {"mine": True},
     "odd": 1,
     "entries": [

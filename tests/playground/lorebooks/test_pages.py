@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.playground.accounts.house import open_house
+from tests.playground.accounts.installation import open_installation
 
 pytestmark = pytest.mark.anyio
 
@@ -24,8 +24,8 @@ WORLD = json.dumps(
 
 @pytest.fixture
 async def browser(sqlite_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_house(sqlite_url, tmp_path) as house:
-        yield house.browser()
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        yield installation.browser()
 
 
 async def new_entry(browser: httpx2.AsyncClient, book: str, **fields: str) -> str:

@@ -9,7 +9,7 @@ from tavernkit.playground.base.database.models import Character, LorebookLink
 from tavernkit.playground.story.lorebooks.documents import NewLorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook
 from tests.playground.spaces.cast import character, members
-from tests.playground.spaces.panel import FRAME, STREAMS, Beside, beside, words
+from tests.playground.spaces.panel import FRAME, STREAMS, SidePanel, side_panel, words
 from tests.playground.stories import Story
 from tests.playground.support.counting import counted_statements
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         frame = await at.see(f"{at.panel}/members", headers=FRAME)
         assert frame.count('<turbo-frame id="side_panel_frame">') == 1
         assert "<html" not in frame
@@ -30,7 +30,7 @@ async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(sqlite_url: s
 
 
 async def test_members_are_muted_removed_and_brought_back(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [me, ada, _] = await members(at.play, at.space_id)
         html = words(await at.see(f"{at.panel}/members"))
         assert "You" in html
@@ -51,7 +51,7 @@ async def test_members_are_muted_removed_and_brought_back(sqlite_url: str, tmp_p
 async def test_a_change_that_was_made_from_an_older_state_is_refused_with_the_tab_as_it_is(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         [_, ada] = await members(at.play, at.space_id)
         await at.press(f"{at.panel}/members/{ada.id}", settings_version=0, talkativeness="30")
         answer = await at.client.post(
@@ -65,7 +65,7 @@ async def test_a_change_that_was_made_from_an_older_state_is_refused_with_the_ta
 
 
 async def test_talkativeness_is_a_percentage_or_what_the_card_says(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         [_, ada] = await members(at.play, at.space_id)
         path = f"{at.panel}/members/{ada.id}"
         await at.press(path, settings_version=0, talkativeness="25")
@@ -77,7 +77,7 @@ async def test_talkativeness_is_a_percentage_or_what_the_card_says(sqlite_url: s
 
 
 async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [me, ada, bo] = await members(at.play, at.space_id)
         await at.press(f"{at.panel}/members/{bo.id}/move", settings_version=0, direction="up")
         assert [row.id for row in await members(at.play, at.space_id)] == [me.id, bo.id, ada.id]
@@ -86,7 +86,7 @@ async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path:
 
 
 async def test_characters_are_found_by_name_and_added(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         await _named(at.play, "Wren")
         found = words(await at.see(f"{at.panel}/members?search=wren"))
         assert "Add Wren" in found
@@ -95,7 +95,7 @@ async def test_characters_are_found_by_name_and_added(database_url: str, tmp_pat
 
 
 async def test_books_in_play_are_attached_switched_and_detached(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         assert "No lorebook is in play here" in await at.see(f"{at.panel}/lore")
         book = await create_lorebook(at.play.runtime, at.play.viewer, NewLorebook(name="Harbour"))
         await at.press(f"{at.panel}/lore", lorebook_id=book.id, place="conversation")
@@ -111,10 +111,10 @@ async def test_books_in_play_are_attached_switched_and_detached(database_url: st
 
 
 async def test_many_members_cost_no_more_statements(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         with counted_statements(at.play.runtime.database) as few:
             await at.see(f"{at.panel}/members")
-    async with beside(sqlite_url, tmp_path, *(f"Number {number}" for number in range(12))) as at:
+    async with side_panel(sqlite_url, tmp_path, *(f"Number {number}" for number in range(12))) as at:
         with counted_statements(at.play.runtime.database) as many:
             await at.see(f"{at.panel}/members")
     assert len(many) == len(few)
@@ -127,7 +127,7 @@ async def _named(play: Story, name: str) -> None:
         row.name_key = row.search_text = name.lower()
 
 
-async def _link(at: Beside) -> LorebookLink:
+async def _link(at: SidePanel) -> LorebookLink:
     async with at.play.runtime.database.read() as session:
         found = await session.scalars(select(LorebookLink).where(LorebookLink.conversation_id == at.conversation_id))
         return found.one()

@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Conversation, Message, Mes
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.story.messages.service import add_swipe
 from tests.characters import card_files
-from tests.playground.accounts.house import House, open_house
+from tests.playground.accounts.installation import Installation, open_installation
 from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story
@@ -27,19 +27,23 @@ ACTIONS = ("edit", "regenerate", "continue", "branch", "checkpoint", "exclude", 
 
 
 @asynccontextmanager
-async def reading(url: str, folder: Path) -> AsyncIterator[tuple[Story, House, httpx2.AsyncClient]]:
-    """A story, the house that it is told in, and the owner's browser."""
-    async with open_house(url, folder) as house:
-        yield Story(house.runtime, house.play.user_id, house.play.conversation_id), house, house.browser()
+async def message_pages(url: str, folder: Path) -> AsyncIterator[tuple[Story, Installation, httpx2.AsyncClient]]:
+    """A story, the installation that it is told in, and the owner's browser."""
+    async with open_installation(url, folder) as installation:
+        yield (
+            Story(installation.runtime, installation.play.user_id, installation.play.conversation_id),
+            installation,
+            installation.browser(),
+        )
 
 
-async def begun_with(house: House, browser: httpx2.AsyncClient, file: bytes) -> Story:
+async def begun_with(installation: Installation, browser: httpx2.AsyncClient, file: bytes) -> Story:
     """A story with the character of a card file."""
     card = ("card.charx", file, "application/octet-stream")
     brought = (await browser.post("/api/v1/characters", files={"file": card})).json()["character"]
     begun = await browser.post(f"/characters/{brought['id']}/stories")
     conversation_id = UUID(begun.headers["location"].removeprefix("/conversations/"))
-    return Story(house.runtime, house.play.user_id, conversation_id)
+    return Story(installation.runtime, installation.play.user_id, conversation_id)
 
 
 def smiling(name: str, image: bytes) -> bytes:
@@ -62,7 +66,7 @@ def offered(html: str) -> set[str]:
 
 
 async def test_the_owner_may_do_everything_with_every_message(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+    async with message_pages(database_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         (told,) = await story.narrate("It rains.")
         page = (await browser.get(f"/conversations/{story.conversation_id}")).text
@@ -73,11 +77,11 @@ async def test_the_owner_may_do_everything_with_every_message(database_url: str,
 
 
 async def test_others_are_offered_only_what_they_may_do(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, house, _):
+    async with message_pages(sqlite_url, tmp_path) as (story, installation, _):
         greeting = (await story.rows())[0]
         (told,) = await story.narrate("It rains.")
         address = f"/conversations/{story.conversation_id}"
-        browser = await house.signed_in(await somebody(story))
+        browser = await installation.signed_in(await somebody(story))
         sent = await browser.post(f"{address}/messages", data={"content": "Hello."}, headers=STREAMS)
         assert offered(sent.text) == {"edit", "branch", "exclude", "hide"}
         page = (await browser.get(address)).text
@@ -87,21 +91,21 @@ async def test_others_are_offered_only_what_they_may_do(sqlite_url: str, tmp_pat
         assert "Begin a thread here" in page
         assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 403
         assert (await browser.post(f"/messages/{told.id}/hide")).status_code == 403
-        browser = await house.signed_in(await somebody(story, role="moderator"))
+        browser = await installation.signed_in(await somebody(story, role="moderator"))
         page = (await browser.get(address)).text
         assert {"edit", "hide"} <= offered(drawn(page, told.id))
-        browser = await house.signed_in(await somebody(story, participation="observer"))
+        browser = await installation.signed_in(await somebody(story, participation="observer"))
         page = (await browser.get(address)).text
         assert offered(page) == set()
         assert 'id="composer_text"' not in page
         assert (await browser.get(f"{address}/older", params={"before": 2})).status_code == 200
-        browser = await house.signed_in(await somebody(story, role=None))
+        browser = await installation.signed_in(await somebody(story, role=None))
         assert (await browser.get(address)).status_code == 404
         assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 404
 
 
 async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         address = f"/conversations/{story.conversation_id}"
         async with story.runtime.database.write() as session:
             own = select(SpaceMembership).where(SpaceMembership.user_id == story.user_id)
@@ -115,7 +119,7 @@ async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(sqlite_
 
 
 async def test_an_archived_conversation_is_read_and_branched_but_not_changed(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         async with story.runtime.database.write() as session:
             (await session.get_one(Conversation, story.conversation_id)).status = "archived"
@@ -125,7 +129,7 @@ async def test_an_archived_conversation_is_read_and_branched_but_not_changed(sql
 
 
 async def test_a_message_is_edited_without_scripts(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains <b>hard</b>.")
         form = (await browser.get(f"/messages/{told.id}/edit")).text
         assert "It rains &lt;b&gt;hard&lt;/b&gt;.</textarea>" in form
@@ -137,7 +141,7 @@ async def test_a_message_is_edited_without_scripts(sqlite_url: str, tmp_path: Pa
 
 
 async def test_what_was_typed_stays_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
         stale = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 1})
@@ -153,7 +157,7 @@ async def test_what_was_typed_stays_when_it_is_refused(sqlite_url: str, tmp_path
 
 
 async def test_streams_leave_the_box_alone_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
         data = {"content": "It snows.", "revision": 1}
@@ -166,7 +170,7 @@ async def test_streams_leave_the_box_alone_when_it_is_refused(sqlite_url: str, t
 
 
 async def test_a_deleted_message_comes_back(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+    async with message_pages(database_url, tmp_path) as (story, _, browser):
         first, _ = await story.narrate("It rains.", "It stops.")
         hidden = await browser.post(f"/messages/{first.id}/hide")
         page = (await browser.get(hidden.headers["location"])).text
@@ -181,7 +185,7 @@ async def test_a_deleted_message_comes_back(database_url: str, tmp_path: Path) -
 
 
 async def test_excluding_is_said_and_taken_back(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         out = await browser.post(f"/messages/{told.id}/exclude", headers=STREAMS)
         assert ("Not read by the model" in out.text, "include" in offered(out.text)) == (True, True)
@@ -190,7 +194,7 @@ async def test_excluding_is_said_and_taken_back(sqlite_url: str, tmp_path: Path)
 
 
 async def test_versions_are_counted_and_chosen(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         await add_swipe(story.runtime, story.viewer, told.id, swipe_id=story.runtime.ids(), content="It snows.")
         left = await browser.post(f"/messages/{told.id}/swipe", data={"to": "left"}, headers=STREAMS)
@@ -202,7 +206,7 @@ async def test_versions_are_counted_and_chosen(sqlite_url: str, tmp_path: Path) 
 
 
 async def test_reasoning_is_folded_and_escaped(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         async with story.runtime.database.write() as session:
             message = await session.get_one(Message, told.id)
@@ -215,7 +219,7 @@ async def test_reasoning_is_folded_and_escaped(sqlite_url: str, tmp_path: Path) 
 
 
 async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: str, tmp_path: Path) -> None:
-    async with reading(database_url, tmp_path) as (story, _, browser):
+    async with message_pages(database_url, tmp_path) as (story, _, browser):
         first, _ = await story.narrate("It rains.", "It stops.")
         branched = await browser.post(f"/messages/{first.id}/branch", headers=STREAMS)
         assert branched.status_code == 303
@@ -228,7 +232,7 @@ async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: s
 
 
 async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]
         here = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
         assert (here.status_code, 'id="stop_form"' in here.text) == (200, True)
@@ -243,7 +247,7 @@ async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(s
 
 
 async def test_a_refusal_is_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         for headers in ({}, STREAMS):
             refused = await browser.post(f"/messages/{told.id}/continue", headers=headers)
@@ -252,7 +256,7 @@ async def test_a_refusal_is_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
 
 
 async def test_a_message_has_an_address(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         (told,) = await story.narrate("It rains.")
         led = await browser.get(f"/messages/{told.id}")
         assert led.headers["location"] == f"/conversations/{story.conversation_id}#message_{told.id}"
@@ -262,7 +266,7 @@ async def test_a_message_has_an_address(sqlite_url: str, tmp_path: Path) -> None
 
 
 async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+    async with message_pages(sqlite_url, tmp_path) as (story, _, browser):
         counts = []
         for length in (3, 60):
             told = await story.narrate(*(f"Line {number}." for number in range(length)))
@@ -277,9 +281,9 @@ async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url
 
 
 async def test_a_character_shows_the_pictures_of_its_own_card(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (_, house, browser):
+    async with message_pages(sqlite_url, tmp_path) as (_, installation, browser):
         for name, image in (("Mira", picture("teal")), ("Mara", picture("red"))):
-            story = await begun_with(house, browser, smiling(name, image))
+            story = await begun_with(installation, browser, smiling(name, image))
             greeting = (await story.rows())[0]
             page = (await browser.get(f"/conversations/{story.conversation_id}")).text
             shown = re.findall(r'<img src="(/api/v1/blobs/[^"]+)" alt="(\w+)"', drawn(page, greeting.id))
@@ -290,8 +294,8 @@ async def test_a_character_shows_the_pictures_of_its_own_card(sqlite_url: str, t
 
 
 async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (_, house, browser):
-        story = await begun_with(house, browser, smiling("Mira", picture()))
+    async with message_pages(sqlite_url, tmp_path) as (_, installation, browser):
+        story = await begun_with(installation, browser, smiling("Mira", picture()))
         address = f"/conversations/{story.conversation_id}"
         with counted_statements(story.runtime.database) as alone:
             await browser.get(address)
@@ -307,8 +311,8 @@ async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path:
 
 
 async def test_a_reply_says_with_how_much_lore_it_was_written(sqlite_url: str, tmp_path: Path) -> None:
-    async with reading(sqlite_url, tmp_path) as (_, house, browser):
-        story = await begun_with(house, browser, card_files.charx(card_files.v3()))
+    async with message_pages(sqlite_url, tmp_path) as (_, installation, browser):
+        story = await begun_with(installation, browser, card_files.charx(card_files.v3()))
         async with story.working():
             for words, entries in (("It is late.", 0), ("A gear is missing.", 1)):
                 await story.say(words)

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.playground.accounts.house import open_house
+from tests.playground.accounts.installation import open_installation
 from tests.playground.characters.builders import picture
 
 pytestmark = pytest.mark.anyio
@@ -17,8 +17,8 @@ STREAMS = {"Accept": "text/vnd.turbo-stream.html"}
 
 @pytest.fixture
 async def browser(sqlite_url: str, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_house(sqlite_url, tmp_path) as house:
-        yield house.browser()
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        yield installation.browser()
 
 
 async def new_persona(browser: httpx2.AsyncClient, **fields: str) -> str:

@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 from tavernkit.artifacts.pipelines import example_profile, example_source, read_profile
 from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, PipelineProfileVersion
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tests.playground.accounts.house import House, open_house
+from tests.playground.accounts.installation import Installation, open_installation
 from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card
 from tests.playground.pipelines.contents import content
@@ -30,12 +30,12 @@ API = "/api/v1/pipeline_profiles"
 
 
 class ProfilePages:
-    """A house, and its owner's browser."""
+    """An installation, and its owner's browser."""
 
-    def __init__(self, house: House) -> None:
-        self.house = house
-        self.browser = house.browser()
-        self.chat = str(house.play.conversation_id)
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.browser = installation.browser()
+        self.chat = str(installation.play.conversation_id)
         self.panel = f"/conversations/{self.chat}/panel/pipelines"
 
     async def new(self, name: str, *tags: str, **options: Any) -> str:
@@ -56,20 +56,20 @@ class ProfilePages:
         return [item["name"] for item in (await self.browser.get(API)).json()["items"]]
 
     async def followed(self) -> str | None:
-        async with self.house.runtime.database.read() as session:
+        async with self.installation.runtime.database.read() as session:
             character = (await session.scalars(select(Character.id).limit(1))).one()
-            found = await followed_profile(session, self.house.play.conversation_id, character)
+            found = await followed_profile(session, self.installation.play.conversation_id, character)
         return None if found is None else found[0].name
 
     async def choices(self) -> int:
-        async with self.house.runtime.database.read() as session:
+        async with self.installation.runtime.database.read() as session:
             return len((await session.scalars(select(PipelineChoice))).all())
 
 
 @pytest.fixture
 async def pages(sqlite_url: str, tmp_path: Path) -> AsyncIterator[ProfilePages]:
-    async with open_house(sqlite_url, tmp_path) as house:
-        yield ProfilePages(house)
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        yield ProfilePages(installation)
 
 
 def text_of(html: str) -> str:
@@ -168,7 +168,7 @@ async def test_from_a_chat_it_is_switched_on_for_that_chat(pages: ProfilePages) 
 
 async def test_what_cannot_be_switched_on_says_why_beside_it(pages: ProfilePages) -> None:
     await keep(
-        Story(pages.house.runtime, pages.house.play.user_id, pages.house.play.conversation_id),
+        Story(pages.installation.runtime, pages.installation.play.user_id, pages.installation.play.conversation_id),
         None,
         1,
         tag="mood",
@@ -185,7 +185,7 @@ async def test_what_cannot_be_switched_on_says_why_beside_it(pages: ProfilePages
 
 
 async def test_an_example_that_cannot_be_switched_on_leaves_no_copy_behind(pages: ProfilePages) -> None:
-    runtime, play = pages.house.runtime, pages.house.play
+    runtime, play = pages.installation.runtime, pages.installation.play
     await keep(
         Story(runtime, play.user_id, play.conversation_id), None, 1, tag=example_profile("rpg_state").claims()[0].tag
     )
@@ -196,13 +196,13 @@ async def test_an_example_that_cannot_be_switched_on_leaves_no_copy_behind(pages
 
 
 async def test_everybodys_profiles_are_looked_at_and_copied(pages: ProfilePages) -> None:
-    runtime, now = pages.house.runtime, pages.house.runtime.clock()
+    runtime, now = pages.installation.runtime, pages.installation.runtime.clock()
     profile = PipelineProfile(id=runtime.ids(), name="Shared", created_at=now, updated_at=now)
     async with runtime.database.write() as session:
         session.add(profile)
         await session.flush()
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("sky"), created_at=now))
-    guest = await pages.house.signed_in(await pages.house.add("Gus"))
+    guest = await pages.installation.signed_in(await pages.installation.add("Gus"))
     assert "Everybody's" in unescape((await guest.get("/pipelines")).text)
     page = await guest.get(f"/pipelines/{profile.id}")
     assert "To change it, duplicate it" in page.text
@@ -350,7 +350,7 @@ async def test_the_panel_says_what_is_followed_and_who_decided_it(pages: Profile
     assert "Wide chosen everywhere" in text_of(await pages.page(pages.panel))
     await pages.browser.post(pages.panel, data={"profile": wide, "place": "space"})
     assert "Wide chosen for this space" in text_of(await pages.page(pages.panel))
-    async with pages.house.runtime.database.read() as session:
+    async with pages.installation.runtime.database.read() as session:
         character = (await session.scalars(select(Character.id).limit(1))).one()
     by_character = {"profile": near, "place": "character", "character_id": str(character)}
     await pages.browser.post(pages.panel, data=by_character)
@@ -388,7 +388,7 @@ async def test_in_a_group_the_panel_says_what_is_followed_for_each_who_speaks(pa
 
 async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePages) -> None:
     await keep(
-        Story(pages.house.runtime, pages.house.play.user_id, pages.house.play.conversation_id),
+        Story(pages.installation.runtime, pages.installation.play.user_id, pages.installation.play.conversation_id),
         None,
         1,
         tag="mood",
@@ -405,7 +405,7 @@ async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePa
 async def test_one_that_cannot_be_used_any_more_is_shown_with_what_is_wrong(pages: ProfilePages) -> None:
     id = await pages.new("Weather", "mood")
     await pages.browser.put("/api/v1/pipeline_choices", json={"profile_id": id, "conversation_id": pages.chat})
-    async with pages.house.runtime.database.write() as session:
+    async with pages.installation.runtime.database.write() as session:
         unknown = {"pipelines": [{"id": "old", "steps": [{"id": "x", "kind": "seance"}]}]}
         await session.execute(update(PipelineProfileVersion).values(content=unknown))
     assert "The kind of a step is 'seance'" in await pages.page(f"/pipelines/{id}")
@@ -419,7 +419,7 @@ async def test_one_that_cannot_be_used_any_more_is_shown_with_what_is_wrong(page
 
 
 async def test_places_of_others_are_not_told(pages: ProfilePages) -> None:
-    runtime, now = pages.house.runtime, pages.house.runtime.clock()
+    runtime, now = pages.installation.runtime, pages.installation.runtime.clock()
     profile = PipelineProfile(id=runtime.ids(), name="Shared", created_at=now, updated_at=now)
     async with runtime.database.write() as session:
         session.add(profile)
@@ -427,7 +427,7 @@ async def test_places_of_others_are_not_told(pages: ProfilePages) -> None:
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("sky"), created_at=now))
     await pages.browser.post(pages.panel, data={"profile": str(profile.id)})
     await pages.browser.post(pages.panel, data={"profile": str(profile.id), "place": "everywhere"})
-    guest = await pages.house.signed_in(await pages.house.add("Gus"))
+    guest = await pages.installation.signed_in(await pages.installation.add("Gus"))
     page = text_of((await guest.get(f"/pipelines/{profile.id}")).text)
     assert "Nowhere yet." in page
     assert (await guest.get(f"/pipelines?conversation={pages.chat}")).status_code == 404

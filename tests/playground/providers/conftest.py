@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tavernkit.playground.base.llm.scripted_server import scripted_app
-from tests.playground.accounts.conftest import house
+from tests.playground.accounts.conftest import installation
 from tests.playground.llm.serving import serve
 from tests.playground.providers.provider_admin import ProviderAdmin, open_provider_admin
 
-__all__ = ["house"]
+__all__ = ["installation"]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.story.providers.queries import USUAL, usual_server
-from tests.playground.accounts.house import House
+from tests.playground.accounts.installation import Installation
 from tests.playground.providers.provider_admin import ProviderAdmin
 from tests.playground.support.databases import on_sqlite
 
@@ -118,10 +118,10 @@ async def test_the_small_model_can_be_renamed_and_not_much_more(admin: ProviderA
     assert (await admin.rows())["Small"].context_tokens == 1024
 
 
-async def test_others_see_who_can_answer_and_nothing_to_change(house: House) -> None:
-    await house.owner_with_password()
-    member: Viewer = await house.add("Hugo")
-    browser = await house.signed_in(member)
+async def test_others_see_who_can_answer_and_nothing_to_change(installation: Installation) -> None:
+    await installation.owner_with_password()
+    member: Viewer = await installation.add("Hugo")
+    browser = await installation.signed_in(member)
     page = await browser.get("/models")
     assert "SmolLM2" in page.text
     assert "added and changed by administrators" in page.text

@@ -16,31 +16,31 @@ from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, delete_lorebook
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.cast import character, members
-from tests.playground.spaces.panel import STREAMS, Beside, beside
+from tests.playground.spaces.panel import STREAMS, SidePanel, side_panel
 from tests.playground.stories import Story, open_story
 
 pytestmark = pytest.mark.anyio
 
-Changing = Callable[[Beside], Awaitable[object]]
+Changing = Callable[[SidePanel], Awaitable[object]]
 
 
-async def add(at: Beside) -> None:
+async def add(at: SidePanel) -> None:
     await at.press(f"{at.panel}/members", character_id=await character(at.play, "Cleo"))
 
 
-async def mute(at: Beside) -> None:
+async def mute(at: SidePanel) -> None:
     await at.press(f"{at.panel}/members/{await _second(at)}", settings_version=0, participation="muted")
 
 
-async def quieten(at: Beside) -> None:
+async def quieten(at: SidePanel) -> None:
     await at.press(f"{at.panel}/members/{await _second(at)}", settings_version=0, talkativeness="10")
 
 
-async def remove(at: Beside) -> None:
+async def remove(at: SidePanel) -> None:
     await at.press(f"{at.panel}/members/{await _second(at)}/remove")
 
 
-async def move(at: Beside) -> None:
+async def move(at: SidePanel) -> None:
     await at.press(f"{at.panel}/members/{await _second(at)}/move", settings_version=0, direction="up")
 
 
@@ -48,7 +48,7 @@ async def move(at: Beside) -> None:
 async def test_a_changed_member_makes_the_tab_old_and_draws_the_bar_anew(
     database_url: str, tmp_path: Path, change: Changing
 ) -> None:
-    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(database_url, tmp_path, "Ada", "Bo") as at:
         page = await _opened(at)
         before = await _tab(at, "members")
         await change(at)
@@ -62,7 +62,7 @@ async def test_a_changed_member_makes_the_tab_old_and_draws_the_bar_anew(
 
 
 async def test_who_made_the_change_has_the_tab_as_it_is_with_the_answer(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         page = await _opened(at)
         fields = {"settings_version": "0", "participation": "muted"}
         answer = await at.client.post(f"{at.panel}/members/{await _second(at)}", data=fields, headers=STREAMS)
@@ -70,7 +70,7 @@ async def test_who_made_the_change_has_the_tab_as_it_is_with_the_answer(sqlite_u
 
 
 async def test_the_bar_says_who_is_muted_now(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         page = await _opened(at)
         await mute(at)
         assert "muted" in (await _news(page)).data
@@ -78,7 +78,7 @@ async def test_the_bar_says_who_is_muted_now(sqlite_url: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("layer", ["spaces", "conversations"])
 async def test_settings_that_were_changed_are_told_of(database_url: str, tmp_path: Path, layer: str) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         page = await _opened(at)
         id = at.space_id if layer == "spaces" else at.conversation_id
         body = {"settings_version": 0, "settings": {"llm": {"temperature": 0.3}}}
@@ -90,7 +90,7 @@ async def test_settings_that_were_changed_are_told_of(database_url: str, tmp_pat
 
 
 async def test_lore_is_told_of_wherever_it_is_used(database_url: str, tmp_path: Path) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         book = await create_lorebook(at.play.runtime, at.play.viewer, NewLorebook(name="Harbour"))
         [_, ada] = await members(at.play, at.space_id)
         page = await _opened(at)
@@ -116,7 +116,7 @@ async def test_lore_is_told_of_wherever_it_is_used(database_url: str, tmp_path: 
 async def test_what_is_followed_around_is_told_once_to_every_page_and_written_into_no_conversation(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with beside(database_url, tmp_path, "Ada") as at:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
         [_, ada] = await members(at.play, at.space_id)
         made = await at.client.post("/api/v1/pipeline_profiles", json={"name": "Weather"})
         profile = made.json()["id"]
@@ -144,7 +144,7 @@ async def test_what_is_followed_around_is_told_once_to_every_page_and_written_in
 
 
 async def test_a_choice_that_is_refused_is_not_told_of(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         page = await _opened(at)
         place = {"space_id": str(at.space_id)}
         refused = await at.client.put("/api/v1/pipeline_choices", json={"profile_id": str(uuid4()), **place})
@@ -184,7 +184,7 @@ class _Tab:
         self.version = int(found[2])
 
 
-async def _opened(at: Beside) -> Page:
+async def _opened(at: SidePanel) -> Page:
     """A page that shows everything up to now."""
     seen = (await _tab(at, "members")).version
     around = (space_topic(at.space_id), owner_topic(at.play.user_id))
@@ -193,7 +193,7 @@ async def _opened(at: Beside) -> Page:
     return page
 
 
-async def _tab(at: Beside, name: str) -> _Tab:
+async def _tab(at: SidePanel, name: str) -> _Tab:
     return _Tab(await at.see(f"{at.panel}/{name}"))
 
 
@@ -211,11 +211,11 @@ async def _told(page: Page) -> tuple[str, str]:
     return found[1], found[2]
 
 
-async def _second(at: Beside) -> UUID:
+async def _second(at: SidePanel) -> UUID:
     return (await members(at.play, at.space_id))[2].id
 
 
-async def _link(at: Beside) -> UUID:
+async def _link(at: SidePanel) -> UUID:
     async with at.play.runtime.database.read() as session:
         found = await session.scalars(select(LorebookLink.id).where(LorebookLink.conversation_id == at.conversation_id))
         return found.one()

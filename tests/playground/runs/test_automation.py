@@ -147,7 +147,7 @@ async def test_the_copilot_writes_so_many_messages_and_the_last_is_answered_too(
         assert await group.speak("I am the owner.") == "Owner"
         assert await steps(group) == ("full", 1)
         assert await group.speak() == "Ada"
-        assert await group.speak("Of this house.") == "Owner"
+        assert await group.speak("Of this installation.") == "Owner"
         assert await steps(group) == ("none", 0)
         assert await group.speak_all() == ["Ada"]
         assert [message.role for message in await group.all_messages()] == [

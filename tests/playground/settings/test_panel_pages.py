@@ -17,14 +17,14 @@ from tavernkit.playground.story.settings_schema.models import Layer
 from tavernkit.playground.story.settings_schema.resolving import SETTINGS
 from tavernkit.playground.story.spaces.service import change_space
 from tests.playground.spaces.cast import members
-from tests.playground.spaces.panel import Beside, beside, words
+from tests.playground.spaces.panel import SidePanel, side_panel, words
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_every_setting_of_a_layer_has_one_field_and_no_other_has(sqlite_url: str, tmp_path: Path) -> None:
     layers: tuple[Layer, ...] = ("space", "member", "conversation")
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         for layer in layers:
             html = await at.see(f"{at.panel}/settings?layer={layer}")
             paths = re.findall(r'data-path="([^"]+)"', html)
@@ -34,21 +34,21 @@ async def test_every_setting_of_a_layer_has_one_field_and_no_other_has(sqlite_ur
 
 
 async def test_settings_at_hand_come_first(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         paths = re.findall(r'data-path="([^"]+)"', await at.see(f"{at.panel}/settings?layer=space"))
     quick = [path for path, setting in SETTINGS.items() if setting.leaf.quick]
     assert paths[: len(quick)] == quick
 
 
 async def test_what_matters_only_in_a_group_is_hidden_elsewhere(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         assert _is_hidden(await at.see(f"{at.panel}/settings?layer=space"), "space.reply_order")
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         assert not _is_hidden(await at.see(f"{at.panel}/settings?layer=space"), "space.reply_order")
 
 
 async def test_a_value_says_where_it_comes_from(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         await change_space_settings(
             at.play.runtime,
             at.play.viewer,
@@ -68,7 +68,7 @@ async def test_a_value_says_where_it_comes_from(sqlite_url: str, tmp_path: Path)
 
 
 async def test_the_form_saves_only_what_was_changed(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         fields |= {"llm.temperature": "0.9", "authors_note.text": "It rains.\r\nHard.", "llm.stop": "END\r\nSTOP"}
         await _save(at, "conversation", fields)
@@ -86,7 +86,7 @@ async def test_the_form_saves_only_what_was_changed(sqlite_url: str, tmp_path: P
 
 
 async def test_what_is_refused_keeps_what_was_typed(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         wrong = await _save(at, "conversation", fields | {"llm.temperature": "99", "authors_note.text": "Mine"}, 422)
         assert "llm.temperature was not taken" in wrong
@@ -105,7 +105,7 @@ async def test_what_is_refused_keeps_what_was_typed(sqlite_url: str, tmp_path: P
 
 
 async def test_a_member_has_settings_of_its_own(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [_, _, bo] = await members(at.play, at.space_id)
         html = await at.see(f"{at.panel}/settings?layer=member&member={bo.id}")
         assert f"/api/v1/members/{bo.id}/settings" in html
@@ -117,7 +117,7 @@ async def test_a_member_has_settings_of_its_own(sqlite_url: str, tmp_path: Path)
 
 
 async def test_who_may_only_look_gets_no_way_to_change(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         await change_space(at.play.runtime, at.play.viewer, at.space_id, settings_version=0, archived=True)
         html = await at.see(f"{at.panel}/settings?layer=space")
         assert "You may look at them, but not change them." in words(html)
@@ -128,7 +128,7 @@ async def test_who_may_only_look_gets_no_way_to_change(sqlite_url: str, tmp_path
 
 
 async def test_settings_read_like_those_of_the_api(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         html = await at.see(f"{at.panel}/settings?layer=space")
         api = await read_space_settings(at.play.runtime, at.play.viewer, at.space_id)
         own = [json.loads(unescape(value)) for value in re.findall(r'data-own="([^"]+)"', html)]
@@ -136,7 +136,7 @@ async def test_settings_read_like_those_of_the_api(sqlite_url: str, tmp_path: Pa
         assert f'data-settings-form-version-value="{api.settings_version}"' in html
 
 
-async def _save(at: Beside, layer: Layer, fields: dict[str, str], status: int = 303) -> str:
+async def _save(at: SidePanel, layer: Layer, fields: dict[str, str], status: int = 303) -> str:
     shown = [path for path, setting in SETTINGS.items() if layer in setting.leaf.layers]
     answer = await at.client.post(f"{at.panel}/settings?layer={layer}", data={**fields, "shown": shown})
     assert answer.status_code == status, answer.text

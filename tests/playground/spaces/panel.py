@@ -18,13 +18,13 @@ from tests.playground.spaces.cast import opened
 from tests.playground.stories import Story, open_story
 from tests.playground.support.web import ORIGIN
 
-__all__ = ["FRAME", "STREAMS", "Beside", "beside", "words"]
+__all__ = ["FRAME", "STREAMS", "SidePanel", "side_panel", "words"]
 
 FRAME = {"Turbo-Frame": "side_panel_frame"}
 STREAMS = {"Accept": "text/vnd.turbo-stream.html, text/html"}
 
 
-class Beside:
+class SidePanel:
     """A conversation, and who looks at what is beside it."""
 
     def __init__(self, play: Story, client: httpx2.AsyncClient, space_id: UUID, conversation_id: UUID) -> None:
@@ -50,14 +50,14 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(url: str, folder: Path, *names: str) -> AsyncIterator[Beside]:
+async def side_panel(url: str, folder: Path, *names: str) -> AsyncIterator[SidePanel]:
     """A new space with characters of these names."""
     async with open_story(url, folder, ScriptedModel()) as play:
         made = await opened(play, *names)
         app: Any = create_app(play.runtime, play.user_id)
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
-            yield Beside(play, client, made.space.id, made.conversation.id)
+            yield SidePanel(play, client, made.space.id, made.conversation.id)
 
 
 def words(html: str) -> str:

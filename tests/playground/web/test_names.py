@@ -20,7 +20,7 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.base.names import initials, shown_name
-from tests.playground.accounts.house import House, open_house
+from tests.playground.accounts.installation import Installation, open_installation
 
 PILE = "\u0315" * 30
 NAME = f"\u202eMirror\u2066 Z{PILE} of\u2028Glass"
@@ -47,9 +47,9 @@ def test_a_name_that_is_shown_is_not_changed_again() -> None:
 
 @pytest.mark.anyio
 async def test_no_page_shows_a_name_that_breaks_a_line(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_house(sqlite_url, tmp_path) as house:
-        browser = house.browser()
-        for path in await pages(house, browser):
+    async with open_installation(sqlite_url, tmp_path) as installation:
+        browser = installation.browser()
+        for path in await pages(installation, browser):
             answer = await browser.get(path)
             assert answer.status_code == 200, path
             page = EXACT.sub("", answer.text)
@@ -57,9 +57,9 @@ async def test_no_page_shows_a_name_that_breaks_a_line(sqlite_url: str, tmp_path
             assert BREAKING.search(page) is None, (path, around(page))
 
 
-async def pages(house: House, browser: httpx2.AsyncClient) -> list[str]:
-    """The pages of a house in which everything has this name."""
-    play = house.play
+async def pages(installation: Installation, browser: httpx2.AsyncClient) -> list[str]:
+    """The pages of an installation in which everything has this name."""
+    play = installation.play
     async with play.working():
         await play.say()
         run = await play.until(lambda run: run.status == "succeeded")
@@ -68,7 +68,7 @@ async def pages(house: House, browser: httpx2.AsyncClient) -> list[str]:
     lorebook = await made(browser, "/lorebooks/import", files=file(book))
     preset = await made(browser, "/presets/import", files=file({"prompts": [], "prompt_order": []}))
     await browser.post("/account/keys", data={"name": NAME})
-    async with house.runtime.database.write() as session:
+    async with installation.runtime.database.write() as session:
         for table, column in (
             (User, "name"),
             (Character, "name"),

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.playground.spaces.panel import STREAMS, beside
+from tests.playground.spaces.panel import STREAMS, side_panel
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ FORMS: dict[str, dict[str, str]] = {
 
 
 async def test_every_page_has_one_place_for_it(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         here = f"/conversations/{at.conversation_id}"
         for path in (*PAGES, f"/spaces/{at.space_id}", here, f"{here}/tree", f"{here}/round", f"{at.panel}/members"):
             page = await at.see(path)
@@ -40,7 +40,7 @@ async def test_every_page_has_one_place_for_it(sqlite_url: str, tmp_path: Path) 
 async def test_a_page_with_scripts_stays_and_one_without_is_replaced_by_the_same_sentence(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         for path, form in FORMS.items():
             update = await at.client.post(path, data=form, headers=STREAMS)
             assert 400 <= update.status_code < 500, path
@@ -57,7 +57,7 @@ async def test_a_page_with_scripts_stays_and_one_without_is_replaced_by_the_same
 
 
 async def test_the_panel_has_a_place_of_its_own(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path, "Ada") as at:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         answer = await at.client.post(f"{at.panel}/members/{NOBODY}/remove", headers=STREAMS)
         assert answer.status_code == 404
         assert answer.text.startswith('<turbo-stream action="update" target="panel_problem">')

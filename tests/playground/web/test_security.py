@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tavernkit.playground.edge.web.security import SecurityMiddleware
-from tests.playground.spaces.panel import beside
+from tests.playground.spaces.panel import side_panel
 
 
 async def _done(request: Request) -> PlainTextResponse:
@@ -102,7 +102,7 @@ def test_every_answer_carries_the_rules_refusals_too(client: TestClient) -> None
 
 @pytest.mark.anyio
 async def test_programs_are_kept_out_in_the_shape_of_their_api(sqlite_url: str, tmp_path: Path) -> None:
-    async with beside(sqlite_url, tmp_path) as at:
+    async with side_panel(sqlite_url, tmp_path) as at:
         for headers, status, code, kind, words in (
             ({"Host": "evil.example"}, 421, "wrong_host", "invalid_request_error", "TAVERNKIT_HOSTNAMES"),
             ({"Origin": "http://evil.example"}, 403, "forbidden", "permission_error", "was not made"),

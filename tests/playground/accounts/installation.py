@@ -1,4 +1,4 @@
-"""A house with several people in it: an application in this process, and browsers and programs that use it."""
+"""An installation with several people in it: an application in this process, and browsers and programs that use it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.edge.web.authentication import COOKIE
 from tests.playground.stories import Story, open_story
 
-__all__ = ["ORIGIN", "PASSWORD", "House", "open_house"]
+__all__ = ["ORIGIN", "PASSWORD", "Installation", "open_installation"]
 
 ORIGIN = "http://127.0.0.1"
 PASSWORD = "three brown owls"
@@ -38,7 +38,7 @@ def password_hash() -> str:
     return QUICK_HASHER.hash(PASSWORD)
 
 
-class House:
+class Installation:
     """The application, and ways to be somebody in it."""
 
     def __init__(self, play: Story, app: Any) -> None:
@@ -107,12 +107,12 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(url: str, folder: Path, **settings: object) -> AsyncIterator[House]:
+async def open_installation(url: str, folder: Path, **settings: object) -> AsyncIterator[Installation]:
     """An application that nobody has a password for yet."""
     async with open_story(url, folder, ScriptedModel(), **settings) as play:
         play.runtime.passwords = Passwords(QUICK_HASHER)
-        house = House(play, create_app(play.runtime, play.user_id))
+        installation = Installation(play, create_app(play.runtime, play.user_id))
         try:
-            yield house
+            yield installation
         finally:
-            await house.close()
+            await installation.close()
