@@ -131,6 +131,7 @@ async def test_a_held_reply_goes_on_each_time_that_its_gate_is_opened(holds: str
                     assert isinstance(event, TextDelta)
                     said.append(event.text)
                 assert (await http.post("/_gates/lamp")).status_code == 204
+            assert (await http.post("/_gates/lamp?times=often")).status_code == 400
         said += [event.text async for event in reply if isinstance(event, TextDelta)]
         await client.aclose()
     assert said == ["Good", " evening"]

@@ -21,6 +21,7 @@ else is answered with a paragraph that quotes the message. `GET /_requests` give
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -121,7 +122,10 @@ class _Server:
         return JSONResponse(len(self._closed_early))
 
     async def open_gate(self, request: Request) -> Response:
-        for _ in range(int(request.query_params.get("times", 1))):
+        times = request.query_params.get("times", "1")
+        if not re.fullmatch(r"[1-9]\d{0,3}", times):
+            return Response("times is a number from 1 to 9999.", status_code=400)
+        for _ in range(int(times)):
             self._gates[request.path_params["gate"]].release()
         return Response(status_code=204)
 
