@@ -5,14 +5,17 @@ import sqlite3
 from pathlib import Path
 
 import httpx2
+import psycopg
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import event, text
+from sqlalchemy import event, make_url, text
 
-from tavernkit.playground.base.database.engine import POOLS, Connections
+from tavernkit.playground.base.database.engine import POOLS, Connections, connect_with_limit
 from tavernkit.playground.base.database.errors import DatabaseBusyError
 from tavernkit.playground.edge.app import create_app
 from tests.playground.accounts.installation import ORIGIN, Installation, open_installation
+from tests.playground.support.postgres import PostgresServer
+from tests.support.hanging import HANG_SECONDS, wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -141,3 +144,15 @@ async def assert_busy(installation: Installation) -> None:
     page = await browser.post(f"{place}/messages", data={"content": "Hello?"})
     assert (page.status_code, "The database is busy" in page.text) == (503, True)
     assert (await browser.get(place)).status_code == 200
+
+
+async def test_a_connection_that_does_not_become_ready_is_closed(postgres_server: PostgresServer) -> None:
+    address = make_url(postgres_server.url()).set(drivername="postgresql").render_as_string()
+    with pytest.raises(psycopg.Error, match="statement_timeout"):
+        # Less than nothing is no limit that a server takes.
+        await connect_with_limit(address, patience=-1, connect_timeout=HANG_SECONDS)
+    with postgres_server.connect() as connection:
+        others = (
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        wait_until(lambda: connection.execute(others).fetchone() == (0,))

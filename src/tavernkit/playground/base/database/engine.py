@@ -201,9 +201,12 @@ async def connect_with_limit(*args: Any, patience: float, **kwargs: Any) -> psyc
     # The driver rounds to whole seconds, and takes less than two for two.
     kwargs.setdefault("connect_timeout", math.ceil(patience))
     connection = await _LimitedConnection.connect(*args, **kwargs)
-    connection.patience = patience + GRACE_SECONDS
-    await connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{round(patience * 1000)}ms"])
-    await connection.commit()
+    async with AsyncExitStack() as unless_ready:
+        unless_ready.push_async_callback(connection.close)
+        connection.patience = patience + GRACE_SECONDS
+        await connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{round(patience * 1000)}ms"])
+        await connection.commit()
+        unless_ready.pop_all()
     return connection
 
 
