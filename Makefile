@@ -26,7 +26,7 @@ test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-quick: $(STAMP) ## within a minute: the library, and the services of the application on SQLite
-	TAVERNKIT_HYPOTHESIS=quick $(BIN)/pytest --quick --quiet -n $(CORES) --dist worksteal
+	TAVERNKIT_HYPOTHESIS=quick TAVERNKIT_FUZZ_INPUTS=50 $(BIN)/pytest --quick --quiet -n $(CORES) --dist worksteal
 
 install: $(STAMP) ## create .venv with everything pinned in it
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support.quick import is_quick
+from tests.support.quick import is_quick, is_quick_file
 
 pytest_plugins = ["tests.playground.support.databases", "tests.playground.support.server"]
 
@@ -41,6 +41,12 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out PostgreSQL, the browser and server processes")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the files out that have no quick tests."""
+    is_left_out = config.getoption("quick") and collection_path.suffix == ".py" and not is_quick_file(collection_path)
+    return True if is_left_out else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

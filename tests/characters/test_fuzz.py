@@ -26,6 +26,8 @@ from tests.characters.card_files import byaf, charx, chunk, itxt, packed, png, t
 from tests.strategies import json_values
 from tests.support.hanging import not_hanging
 
+pytestmark = pytest.mark.slow
+
 INPUTS = int(os.environ.get("TAVERNKIT_FUZZ_INPUTS", "500"))
 BATCHES = 10
 MEGABYTES = 300

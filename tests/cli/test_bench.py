@@ -1,4 +1,8 @@
+import pytest
+
 from tests.cli.running import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_measures_what_was_asked_for() -> None:

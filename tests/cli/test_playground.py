@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.running import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.llm.secrets import KeyBox
 from tests.playground.stories import open_story
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def test_an_empty_database_is_brought_up_to_date_once(empty_database_url: str) -> None:

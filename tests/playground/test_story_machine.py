@@ -35,6 +35,8 @@ from tests.playground.story_machine.stage import Theatre
 from tests.playground.story_machine.telling import Telling
 from tests.playground.story_machine.working import LEASE_SECONDS, Deed, deeds
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES, STEPS = settings.default.max_examples // 10 if settings.default else 10, 30
 
 

@@ -1,8 +1,8 @@
 """Which tests `pytest --quick` runs: those of the library, and those of the application's services on SQLite.
 
-A test is left out when it runs on PostgreSQL, or when its module, or a conftest.py beside or above it, imports what
-speaks HTTP, renders pages or starts a browser or a process of the application, directly or through other modules of the
-tests.
+A test is left out when it is marked as slow, when it runs on PostgreSQL, or when its module, or a conftest.py beside or
+above it, lets a worker write replies or imports what speaks HTTP, renders pages or starts a browser or a process,
+directly or through other modules of the tests.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["is_quick"]
+__all__ = ["is_quick", "is_quick_file"]
 
 ROOT = Path(__file__).parents[2]
 SLOW = re.compile(
-    r"playwright|httpx2|uvicorn|tavernkit\.playground\.edge|tests\.playground\.support\.(chromium|forking|postgres|server)"
+    r"playwright|httpx2|uvicorn|subprocess|tavernkit\.playground\.edge"
+    r"|tests\.playground\.support\.(chromium|forking|postgres|server)|a worker"
 )
 IMPORT = re.compile(r"^(?:from ([\w.]+) import (?:\(([^)]*)\)|(.*))|import ([\w.]+))", re.MULTILINE)
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Whether a test belongs to the quick ones."""
-    return not (_uses_postgres(item) or any(map(_reaches_slow, _files_of(item))))
-
-
-def _uses_postgres(item: pytest.Item) -> bool:
+    """Whether a test of a quick file is quick too: it is not marked as slow, and does not run on PostgreSQL."""
     if not isinstance(item, pytest.Function):
-        return False
+        return True
     chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "postgresql" in chosen or any("postgres" in name for name in item.fixturenames)
+    on_postgres = "postgresql" in chosen or any("postgres" in name for name in item.fixturenames)
+    return not on_postgres and item.get_closest_marker("slow") is None
 
 
-def _files_of(item: pytest.Item) -> list[Path]:
-    return [item.path, *(folder / "conftest.py" for folder in item.path.parents if ROOT / "tests" in folder.parents)]
+def is_quick_file(file: Path) -> bool:
+    """Whether the tests of a file are quick ones; those that are not need not even be imported."""
+    beside = [folder / "conftest.py" for folder in file.parents if ROOT / "tests" in folder.parents]
+    return not any(map(_reaches_slow, [file, *beside]))
 
 
 @cache
@@ -45,12 +45,15 @@ def _reaches_slow(file: Path) -> bool:
 
 @cache
 def _reached(file: Path) -> frozenset[str]:
-    """The names of all modules that a file of tests imports, also through other files of tests."""
+    """The names of all modules that a file of tests imports, also through other files of tests; and "a worker"."""
     reached: set[str] = set()
     waiting = [file]
     while waiting:
         current = waiting.pop()
-        for module, lines, line, plain in IMPORT.findall(current.read_text() if current.exists() else ""):
+        text = current.read_text() if current.exists() else ""
+        if ".working(" in text:
+            reached.add("a worker")
+        for module, lines, line, plain in IMPORT.findall(text):
             inside = [f"{module}.{name.strip()}" for name in (lines or line).split(",") if module.startswith("tests")]
             for name in [module or plain, *inside]:
                 if name not in reached:

@@ -16,6 +16,8 @@ from tavernkit.artifacts.liquid import LiquidLimits, LiquidTemplate
 from tavernkit.errors import LiquidError, LiquidLimitError
 from tavernkit.text.js_regex import compile_regex
 
+pytestmark = pytest.mark.slow
+
 SMALL = LiquidLimits(steps=2_000, output=2_000, memory=20_000)
 FILTER_NAMES = """
     abs append array_to_sentence_string at_least at_most base64_decode base64_encode capitalize ceil cgi_escape compact

@@ -16,7 +16,7 @@ from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, re
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def branch_of(story: Story, message: Message) -> Story:

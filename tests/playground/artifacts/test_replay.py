@@ -14,7 +14,7 @@ from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, view_of
 from tests.playground.stories import Story, open_story
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 STEPS = 25
 

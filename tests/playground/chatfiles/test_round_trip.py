@@ -22,7 +22,7 @@ from tests.playground.chatfiles.moving import bring_in, lines, messages, space_o
 from tests.playground.stories import Story, open_story
 from tests.strategies import json_objects, json_values, texts
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 DATE = "2026-03-09T14:07:05.000Z"
 NOTE = {"note_prompt": "Rain.", "note_depth": 2, "note_position": 1, "note_role": 0, "note_interval": 4}

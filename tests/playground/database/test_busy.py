@@ -150,9 +150,7 @@ async def test_a_connection_that_does_not_become_ready_is_closed(postgres_server
     address = make_url(postgres_server.url()).set(drivername="postgresql").render_as_string()
     with pytest.raises(psycopg.Error, match="statement_timeout"):
         # Less than nothing is no limit that a server takes.
-        await connect_with_limit(address, patience=-1, connect_timeout=HANG_SECONDS)
+        await connect_with_limit(address, patience=-1, connect_timeout=HANG_SECONDS, application_name="unready")
     with postgres_server.connect() as connection:
-        others = (
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        )
-        wait_until(lambda: connection.execute(others).fetchone() == (0,))
+        unready = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unready'"
+        wait_until(lambda: connection.execute(unready).fetchone() == (0,))

@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.migrate import upgrade
 from tavernkit.playground.base.database.models import Character, Conversation, Message, MessageSwipe
 from tests.playground.database.first_schema import CONTENTS, fill_first_schema, migrate_to
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def test_an_upgrade_from_the_first_version_keeps_all_data(empty_database_url: str) -> None:

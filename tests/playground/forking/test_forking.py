@@ -35,7 +35,7 @@ from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def forked(story: Story, message: Message, **options: object) -> Story:

@@ -20,7 +20,7 @@ from tavernkit.playground.story.paths.writing import add_message
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def write(story: Story, count: int) -> list[Message]:

@@ -13,7 +13,7 @@ from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, group_story
 from tests.support.hanging import HANG_SECONDS
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def auto_mode(group: Group, rounds: int) -> None:

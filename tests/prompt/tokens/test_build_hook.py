@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hatch_build import LIQUIDJS, NODE_MODULES, PACKAGE_FILES, VOCABULARY, CustomBuildHook, missing_files
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

@@ -7,6 +7,8 @@ from tests.support.hanging import not_hanging
 
 from tavernkit.prompt.tokens import ModelTokenEstimator
 
+pytestmark = pytest.mark.slow
+
 ENCODINGS = ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"]
 LENGTH = 300_000
 SEGMENT = 65_536

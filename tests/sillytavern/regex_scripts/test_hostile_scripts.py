@@ -12,6 +12,8 @@ from tests.support.hanging import not_hanging
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.regex_scripts import RegexBudget, RegexScript, apply_scripts, run_script
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "/^(a+)+$/"
 TRAP = "a" * 40 + "!"
 
