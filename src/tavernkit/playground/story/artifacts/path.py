@@ -8,8 +8,9 @@ statements that never bring a row out of the database.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -38,8 +39,8 @@ from tavernkit.playground.story.artifacts.store import VERSION_COLUMNS, read_at_
 
 # By place: rows may be very many, and asking them by name takes as long as reading them.
 _PLACES = {column.key: place for place, column in enumerate(VERSION_COLUMNS)}
-_MESSAGE, _STEP = _PLACES["message_id"], _PLACES["step"]
-_written_by_step = itemgetter(*(_PLACES[name] for name in ("tag", "message_id", "swipe_id", "pipeline", "step")))
+_TAG, _MESSAGE = _PLACES["tag"], _PLACES["message_id"]
+_step_of_turn = itemgetter(*(_PLACES[name] for name in ("message_id", "swipe_id", "pipeline", "step")))
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -95,18 +96,14 @@ def _view(
     return view.with_(artifacts=artifacts, heads=latest)
 
 
-def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterable[Row[Any]]:
-    """The rows, oldest first, without what its step has written again for the same swipe."""
-    found = list(rows)
-    last: dict[object, int] = {}
-    replaced: set[int] = set()
-    for place, row in enumerate(found):
-        if row[_MESSAGE] is not None and row[_STEP] is not None:
-            written = _written_by_step(row)
-            if written in last:
-                replaced.add(last[written])
-            last[written] = place
-    return [row for place, row in enumerate(found) if place not in replaced] if replaced else found
+def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
+    """The rows, in the order of tags and oldest first, without what its step has written again for the same swipe."""
+    # One artifact after the other: to hold all rows at once takes longer than to read them.
+    for _, of_tag in groupby(rows, itemgetter(_TAG)):
+        found = list(of_tag)
+        turns = [place if row[_MESSAGE] is None else _step_of_turn(row) for place, row in enumerate(found)]
+        last = {turn: place for place, turn in enumerate(turns)}
+        yield from found if len(last) == len(found) else (found[place] for place in sorted(last.values()))
 
 
 def reader_before(database: Database, before_seq: int) -> SessionReader:
