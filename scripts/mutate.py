@@ -126,7 +126,7 @@ def import_instead(mutant: Mutant) -> None:
     def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
         return mutant.code if loader.path == str(mutant.file) else read(loader, name)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign] # only in this forked process
 
 
 def is_killed(mutant: Mutant | None, tests: list[str]) -> bool:

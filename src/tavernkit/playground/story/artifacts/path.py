@@ -101,9 +101,6 @@ def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
     # One artifact after the other: to hold all rows at once takes longer than to read them.
     for _, of_tag in groupby(rows, itemgetter(_TAG)):
         found = list(of_tag)
-        if not any(map(itemgetter(_MESSAGE), found)):
-            yield from found
-            continue
         turns = [place if row[_MESSAGE] is None else _step_of_turn(row) for place, row in enumerate(found)]
         last = {turn: place for place, turn in enumerate(turns)}
         yield from found if len(last) == len(found) else (found[place] for place in sorted(last.values()))
