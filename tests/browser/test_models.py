@@ -47,6 +47,23 @@ def test_a_model_is_added_tested_made_the_default_and_answers(
         page.goto("about:blank")
 
 
+def test_what_is_typed_while_models_are_listed_stays_and_is_saved(page: Page, scripted_model: ScriptedModel) -> None:
+    name = f"Typed {uuid4()}"
+    # Nobody answers.
+    page.route("**/models/*/list", lambda _: None)
+    with page.expect_request("**/models/*/list"):
+        add(page, name, scripted_model.base_url)
+    with page.expect_event("requestfailed"):
+        page.get_by_label("Model", exact=True).fill("scripted")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/models")
+    page.get_by_role("link", name=f"Edit {name}").click()
+    expect(page.get_by_label("Model", exact=True)).to_have_value("scripted")
+    page.get_by_text("Delete…").click()
+    page.get_by_role("button", name=f"Delete {name}").click()
+    page.wait_for_url("**/models")
+
+
 def test_a_server_that_is_not_there_is_said_beside_the_form_and_nothing_typed_is_lost(page: Page) -> None:
     name = f"Nowhere {uuid4()}"
     add(page, name, "http://127.0.0.1:9/v1")
