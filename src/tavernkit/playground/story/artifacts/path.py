@@ -8,10 +8,8 @@ statements that never bring a row out of the database.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -20,8 +18,9 @@ from sqlalchemy import ColumnElement, Row, Select, Subquery, and_, case, exists,
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
+from tavernkit.artifacts import ArtifactVersion as LibraryVersion
 from tavernkit.artifacts import Session as ArtifactSession
-from tavernkit.artifacts import SessionArtifacts, session_artifacts
+from tavernkit.artifacts import SessionArtifacts, Writer, session_artifacts
 from tavernkit.artifacts.pipelines import RunContext, SessionReader
 from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.bulk import copy_rows
@@ -36,11 +35,6 @@ from tavernkit.playground.base.database.models import (
     Space,
 )
 from tavernkit.playground.story.artifacts.store import VERSION_COLUMNS, read_at_one_moment, records_of
-
-# By place: rows may be very many, and asking them by name takes as long as reading them.
-_PLACES = {column.key: place for place, column in enumerate(VERSION_COLUMNS)}
-_TAG, _MESSAGE = _PLACES["tag"], _PLACES["message_id"]
-_step_of_turn = itemgetter(*(_PLACES[name] for name in ("message_id", "swipe_id", "pipeline", "step")))
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -90,20 +84,25 @@ async def read_view(
 def _view(
     heads: Sequence[ArtifactHead], rows: Iterable[Row[Any]], of: ArtifactSession, now: datetime, turn: int
 ) -> SessionArtifacts:
-    view = session_artifacts(records_of(heads, _last_of_each_turn(rows), of), now=now, turn=turn)
+    records = [each.with_(versions=_last_of_each_turn(each.versions)) for each in records_of(heads, rows, of)]
+    view = session_artifacts(records, now=now, turn=turn)
     latest = {head.tag: head.latest_version for head in heads}
     artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
     return view.with_(artifacts=artifacts, heads=latest)
 
 
-def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
-    """The rows, in the order of tags and oldest first, without what its step has written again for the same swipe."""
-    # One artifact after the other: to hold all rows at once takes longer than to read them.
-    for _, of_tag in groupby(rows, itemgetter(_TAG)):
-        found = list(of_tag)
-        turns = [place if row[_MESSAGE] is None else _step_of_turn(row) for place, row in enumerate(found)]
-        last = {turn: place for place, turn in enumerate(turns)}
-        yield from found if len(last) == len(found) else (found[place] for place in sorted(last.values()))
+def _last_of_each_turn(versions: tuple[LibraryVersion, ...]) -> tuple[LibraryVersion, ...]:
+    """The versions, oldest first, without what its step has written again for the same swipe."""
+    kept: list[LibraryVersion] = []
+    seen: set[tuple[str, str | None, Writer | None]] = set()
+    for version in reversed(versions):
+        if version.turn_id is not None:
+            turn = (version.turn_id, version.variant_id, version.writer)
+            if turn in seen:
+                continue
+            seen.add(turn)
+        kept.append(version)
+    return versions if len(kept) == len(versions) else tuple(reversed(kept))
 
 
 def reader_before(database: Database, before_seq: int) -> SessionReader:
