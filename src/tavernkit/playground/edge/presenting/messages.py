@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
+    ArtifactHead,
     Character,
     Conversation,
     Message,
@@ -96,7 +97,7 @@ class MessagePermissions(Value, frozen=True, kw_only=True):
 
 class MessageRow(NamedTuple):
     """A message, who said it, which of its versions is seen, what the run that wrote it took, and whether pipelines
-    have ever run in its conversation."""
+    have ever run in its conversation, and it has artifacts."""
 
     message: Message
     author_name: str
@@ -111,10 +112,11 @@ class MessageRow(NamedTuple):
     completion_tokens: int | None
     debug: Mapping[str, Any] | None
     has_pipelines: bool
+    has_artifacts: bool
 
 
 def _shown() -> Select[
-    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool
+    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool, bool
 ]:
     return (
         select(
@@ -131,6 +133,7 @@ def _shown() -> Select[
             Run.completion_tokens,
             Run.debug,
             exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
+            exists(ArtifactHead.tag).where(ArtifactHead.conversation_id == Message.conversation_id),
         )
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
         .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
@@ -202,7 +205,7 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
     if not rows:
         return ()
     conversation_id, ids = rows[0].message.conversation_id, [row.message.id for row in rows]
-    left = await chat_artifacts(session, conversation_id, ids)
+    left = await chat_artifacts(session, conversation_id, ids) if rows[0].has_artifacts else {}
     failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
     views = (
         _view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows

@@ -6,15 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.base.database.models import Character, Conversation, Job, Message, RoundSlot, SpaceMembership
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Job,
+    Message,
+    Round,
+    RoundSlot,
+    SpaceMembership,
+)
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.presenting.home import Face, face
 from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.runs.planner import ACTIVE
-from tavernkit.playground.story.runs.queries import Turns, active_round, shown_turns
+from tavernkit.playground.story.runs.queries import Turns, shown_turns
 from tavernkit.playground.story.runs.rounds import rules_of
 from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
 from tavernkit.values import Value
@@ -175,13 +183,14 @@ async def _silence(
     is_able = any(can_speak(member, conversation.id) for member in members)
     if is_able and not is_manual:
         return ""
+    is_answered = exists(Round.id).where(Round.conversation_id == conversation.id, Round.status == "active")
     last_role = await session.scalar(
         select(Message.role)
-        .where(Message.conversation_id == conversation.id, Message.visibility != "hidden")
+        .where(Message.conversation_id == conversation.id, Message.visibility != "hidden", ~is_answered)
         .order_by(Message.seq.desc())
         .limit(1)
     )
-    if last_role != "user" or await active_round(session, conversation.id) is not None:
+    if last_role != "user":
         return ""
     return CHOOSE if is_able else NOBODY_ABLE
 
