@@ -115,33 +115,33 @@ class MessageRow(NamedTuple):
     has_artifacts: bool
 
 
-def _shown() -> Select[
+_SHOWN: Select[
     Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool, bool
-]:
-    return (
-        select(
-            Message,
-            SpaceMembership.cached_display_name,
-            SpaceMembership.kind,
-            SpaceMembership.status,
-            SpaceMembership.character_id,
-            Character.thumbnail_sha256,
-            Persona.avatar_sha256,
-            MessageSwipe.position,
-            MessageSwipe.metadata_,
-            Run.prompt_tokens,
-            Run.completion_tokens,
-            Run.debug,
-            exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
-            exists(ArtifactHead.tag).where(ArtifactHead.conversation_id == Message.conversation_id),
-        )
-        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
-        .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
-        .outerjoin(Character, Character.id == SpaceMembership.character_id)
-        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
-        .outerjoin(Run, Run.id == Message.run_id)
-        .where(Message.visibility != "hidden")
+] = (
+    select(
+        Message,
+        SpaceMembership.cached_display_name,
+        SpaceMembership.kind,
+        SpaceMembership.status,
+        SpaceMembership.character_id,
+        Character.thumbnail_sha256,
+        Persona.avatar_sha256,
+        MessageSwipe.position,
+        MessageSwipe.metadata_,
+        Run.prompt_tokens,
+        Run.completion_tokens,
+        Run.debug,
+        exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
+        exists(ArtifactHead.tag).where(ArtifactHead.conversation_id == Message.conversation_id),
     )
+    .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
+    .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+    .outerjoin(Character, Character.id == SpaceMembership.character_id)
+    .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+    .outerjoin(Run, Run.id == Message.run_id)
+    .where(Message.visibility != "hidden")
+)
+"""Put together once, because that takes longer than a page should."""
 
 
 def permissions_of(conversation: Conversation, access: SpaceAccess) -> MessagePermissions:
@@ -173,7 +173,7 @@ async def message_views(
     session: AsyncSession, conversation_id: UUID, *, before: int | None
 ) -> tuple[tuple[MessageView, ...], int | None]:
     """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
-    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc())
+    query = _SHOWN.where(Message.conversation_id == conversation_id).order_by(Message.seq.desc())
     if before is not None:
         query = query.where(Message.seq < before)
     found = (await session.execute(query.limit(MESSAGES_PER_PAGE + 1))).all()
@@ -185,7 +185,7 @@ async def message_views(
 
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
-    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
+    row = (await session.execute(_SHOWN.where(Message.id == message_id))).one_or_none()
     return None if row is None else (await _views(session, [MessageRow(*row)]))[0]
 
 
@@ -207,10 +207,10 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
     conversation_id, ids = rows[0].message.conversation_id, [row.message.id for row in rows]
     left = await chat_artifacts(session, conversation_id, ids) if rows[0].has_artifacts else {}
     failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
-    views = (
-        _view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows
+    views = tuple(
+        [_view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows]
     )
-    return tuple(view.with_(failures=failures.get(view.id, ())) for view in views)
+    return tuple(view.with_(failures=failures.get(view.id, ())) for view in views) if failures else views
 
 
 def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifact, ...]) -> MessageView:
