@@ -78,6 +78,12 @@ class TestPromptManager:
         assert said(plan)[1:] == [PERSONA, CARD, NEW, *SAID]
         assert "Wren" in said(plan)[0]
 
+    def test_the_main_prompt_of_no_preset_names_everybody_in_a_group(self) -> None:
+        together = Story(group=group(WREN, Character(name="Tess")), speaker="Wren.png")
+        alone, plan = tell("Wren: Tea?", preset=ChatPreset()), tell("Wren: Tea?", preset=ChatPreset(), story=together)
+        assert said(alone)[0] == "system: Write the next reply of Wren in this story between Wren and Ada."
+        assert said(plan)[0] == "system: Write the next reply of Wren in this story between Wren, Tess and Ada."
+
     def test_a_disabled_prompt_vanishes(self) -> None:
         plan = tell(*TALK, preset=preset(custom("extra", "Extra."), off=("extra",)))
         assert "system: Extra." not in said(plan)

@@ -7,6 +7,7 @@ reply = sillytavern.take_reply(built, "What the model has answered.")
 """
 
 from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
+from tavernkit.sillytavern.chat_completion.unsent import UnsentPrompt, unsent_prompts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.replying import SillyTavernResult, take_reply
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings, read_user_settings
@@ -34,6 +35,7 @@ __all__ = [
     "ReasoningSettings",
     "SillyTavernResult",
     "Story",
+    "UnsentPrompt",
     "UserSettings",
     "build",
     "chat_pipeline",
@@ -41,6 +43,7 @@ __all__ = [
     "stopping_strings",
     "take_reply",
     "text_pipeline",
+    "unsent_prompts",
     "with_context",
     "with_templates",
 ]

@@ -12,7 +12,7 @@ from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
-from tavernkit.sillytavern.chat_completion.scene import ChatScene
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, made_of
 
 _APART = ("new_chat", "new_example", "group_nudge")
 
@@ -236,5 +236,5 @@ def _merged(ctx: Context, run: Sequence[Block]) -> Block:
         content="\n".join(block.content for block in run),
         removable=False,
         token_budget_group="system",
-        metadata={"parts": [block.source.get("id") for block in run]},
+        metadata={"parts": [part for block in run for part in made_of(block)]},
     )
