@@ -62,7 +62,8 @@ def _prompt(ctx: Context, scene: ChatScene, entry: PromptEntry) -> Iterator[Bloc
 
 def has_place(identifier: str, *, is_custom: bool) -> bool:
     """Whether a prompt of the preset is sent at all: SillyTavern's own by their identifiers, a user's always."""
-    return _rank(PromptEntry(identifier=identifier, is_custom=is_custom)) is not None
+    in_place = identifier in ("chatHistory", "dialogueExamples")
+    return in_place or _rank(PromptEntry(identifier=identifier, is_custom=is_custom)) is not None
 
 
 def _rank(entry: PromptEntry) -> int | None:
