@@ -74,7 +74,8 @@ class Context:
 
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
-    `user_message` is the source of the user's latest message, once a stage has laid out the chat.
+    `user_message` is the source of the user's latest message, once a stage has laid out the chat. `is_settled` says
+    that the blocks have been trimmed, `failed_stage` which stage has raised an exception.
     """
 
     def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
@@ -122,6 +123,9 @@ class Context:
         self.plan: Plan | None = None
 
         self.current_stage: str | None = None
+        self.failed_stage: str | None = None
+        self.is_settled = False
+        self._has_begun = False
         self.verdict: TavernKitError | None = None
         self._platform: object | None = None
 
@@ -136,6 +140,14 @@ class Context:
 
     def get(self, key: str, default: Any = None) -> Any:
         return self.metadata.get(key, default)
+
+    def begin(self) -> None:
+        """Say that a pipeline runs over this context; raises RuntimeError when one has done so already."""
+        if self._has_begun:
+            raise RuntimeError(
+                "A pipeline has run over this context: make a new one, or dup() it before the first run."
+            )
+        self._has_begun = True
 
     def attach(self, platform: object) -> None:
         """Give the platform layer's own object a place for this build."""
@@ -161,6 +173,7 @@ class Context:
         twin.warnings = list(self.warnings)
         twin.metadata = dict(self.metadata)
         twin.rng = copy.copy(self.rng)
+        twin._has_begun = self.plan is not None
         twin._platform = copy.copy(self._platform)
         return twin
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
@@ -12,6 +15,29 @@ from tavernkit.values import JsonObject, as_json
 def before_trimming(ctx: Context) -> None:
     """A stage: let the application change the blocks while the budget can still be kept."""
     ctx.hooks.run_before_trimming(ctx)
+    _put_into_chat(ctx)
+
+
+def _put_into_chat(ctx: Context) -> None:
+    """Take the blocks that ask for a place in the chat there: at one depth, those of a higher order stand later."""
+    waiting = [block for block in ctx.blocks if block.insertion_point == "chat"]
+    if not waiting:
+        return
+    blocks = [block for block in ctx.blocks if block.insertion_point != "chat"]
+    waiting.sort(key=lambda block: (-block.depth, block.order))
+    # From the end of the chat back, so that no place moves before it is used.
+    for place, block in reversed([(place_in_chat(blocks, block.depth), block) for block in waiting]):
+        written = block if ctx.wording is None else block.with_(content=ctx.wording(block.role, block.content))
+        blocks.insert(place, written)
+    ctx.blocks = blocks
+
+
+def place_in_chat(blocks: Sequence[Block], depth: int) -> int:
+    """The place of what stands `depth` messages before the end of the chat; without a chat, the end of the prompt."""
+    said = [place for place, block in enumerate(blocks) if block.slot == "history" and block.enabled]
+    if not said:
+        return len(blocks)
+    return said[max(0, len(said) - depth)] if depth > 0 else said[-1] + 1
 
 
 def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
@@ -20,6 +46,7 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     ctx.instrument(
         "trim",
         stage=ctx.current_stage,
+        blocks=len(ctx.blocks),
         budget=report.budget_tokens,
         initial_tokens=report.initial_tokens,
         final_tokens=report.final_tokens,
@@ -64,10 +91,11 @@ def settle(ctx: Context) -> None:
     """
     for act in ctx.after_trimming:
         act(ctx)
+    ctx.is_settled = True
 
 
-def write_plan(ctx: Context) -> None:
-    """Make the plan of what the stages have left in the context."""
+def write_plan(ctx: Context) -> Plan:
+    """Make the plan of what the stages have left in the context, on their way out too."""
     ctx.plan = Plan(
         blocks=tuple(ctx.blocks),
         llm_options=dict(ctx.llm_options),
@@ -78,3 +106,4 @@ def write_plan(ctx: Context) -> None:
         greeting=ctx.greeting,
         metadata=dict(ctx.metadata),
     )
+    return ctx.plan

@@ -15,7 +15,7 @@ from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import before_trimming, report_trimming, settle, write_plan
+from tavernkit.prompt.finishing import before_trimming, place_in_chat, report_trimming, settle
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
@@ -44,7 +44,6 @@ def plain_pipeline() -> Pipeline:
             ("macros", macros),
             ("before_trimming", before_trimming),
             ("trimming", trimming),
-            ("plan", plan),
         ]
     )
 
@@ -200,8 +199,6 @@ def injections(ctx: Context) -> None:
                 slot="injection",
                 role=injection.role,
                 content=injection.content,
-                insertion_point=injection.position,
-                depth=injection.depth,
                 token_budget_group="injections",
                 removable=False,
             )
@@ -209,18 +206,16 @@ def injections(ctx: Context) -> None:
 
 
 def _place(blocks: list[Block], injection: Injection) -> int:
-    chat = [index for index, block in enumerate(blocks) if block.slot == "history"]
+    has_chat = any(block.slot == "history" for block in blocks)
     behind_character = next(
         (index for index, block in enumerate(blocks) if block.slot in ("examples", "history")), len(blocks)
     )
     if injection.position == "before":
         at = 0
-    elif injection.position == "after" or not chat:
+    elif injection.position == "after" or not has_chat:
         at = behind_character
-    elif injection.depth <= 0:
-        at = chat[-1] + 1
     else:
-        at = chat[max(0, len(chat) - injection.depth)]
+        at = place_in_chat(blocks, injection.depth)
     while at < len(blocks) and blocks[at].slot == "injection":
         at += 1
     return at
@@ -260,9 +255,3 @@ def trimming(ctx: Context) -> None:
     ctx.blocks = list(result.blocks)
     report_trimming(ctx, result.report)
     settle(ctx)
-
-
-def plan(ctx: Context) -> None:
-    """Write down the result."""
-    ctx.stat("blocks", len(ctx.blocks))
-    write_plan(ctx)

@@ -36,7 +36,7 @@ NO_RESULT = "[No content]"
 
 
 def pinned_groups(ctx: Context) -> None:
-    """Fill the markers, let the card replace what it may, and lay out the chat and the examples."""
+    """Fill the markers, and let the card replace what it may."""
     scene = ctx.platform(ChatScene)
     for filled in _filled(ctx, scene):
         scene.put_entry(_as_the_marker(scene, filled.with_(content=scene.expand(filled.content))))
@@ -45,10 +45,15 @@ def pinned_groups(ctx: Context) -> None:
         _override(scene, "main", scene.card.system_prompt)
     if settings.prefer_character_jailbreak:
         _override(scene, "jailbreak", scene.card.post_history)
+
+
+def history(ctx: Context) -> None:
+    """Lay out the chat and the examples."""
+    scene = ctx.platform(ChatScene)
     # Even what must be sent beside the chat is not counted yet: the application may still take it away.
     scene.affordable_turns = affordable_turns(ctx, scene, ctx.preset.max_prompt_tokens)
     scene.chat = [block for turn in scene.affordable_turns for block in _history_blocks(ctx, scene, turn)]
-    if not settings.strip_examples:
+    if not scene.story.settings.strip_examples:
         _lay_out_examples(ctx, scene)
     if not len(ctx.history):
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None

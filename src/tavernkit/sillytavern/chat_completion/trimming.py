@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import report_trimming, settle, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
@@ -33,7 +33,7 @@ TOKENS_AROUND_NAME = 1
 
 
 def trimming(ctx: Context) -> None:
-    """Fit the blocks into the window, say what had to go, and write down the plan."""
+    """Fit the blocks into the window, and say what had to go."""
     scene = ctx.platform(ChatScene)
     budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
     share = _Share(ctx.blocks, budget, _counter(ctx))
@@ -48,7 +48,6 @@ def trimming(ctx: Context) -> None:
     if scene.preset.squash_system_messages:
         ctx.blocks = _squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
-    write_plan(ctx)
 
 
 def _overflow_error(block: Block, report: TrimReport) -> TokenBudgetExceeded:

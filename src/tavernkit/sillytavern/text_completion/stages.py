@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.errors import MissingInputError, TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import report_trimming, settle, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
@@ -30,11 +30,12 @@ _GROUPS = {"message": "history", "example": "examples", "injection": "history", 
 
 
 class TextWorkspace(Scene):
-    """The workbench of a text completion; `prompt` is the text in its pieces."""
+    """The workbench of a text completion; `text` is what it is made of, `prompt` the text in its pieces."""
 
     def __init__(self, story: Story) -> None:
         super().__init__(story, "text")
         self.preset = TextPreset()
+        self.text: TextScene | None = None
         self.prompt: TextPrompt | None = None
         self._expanded_once: dict[str, str] = {}
 
@@ -66,6 +67,12 @@ class TextWorkspace(Scene):
         return least_line(self.speakers())
 
 
+def history(ctx: Context) -> None:
+    """Gather what the text is made of; how much of the chat has room is known only when it is put together."""
+    scene = ctx.platform(TextWorkspace)
+    scene.text = _text_scene(ctx, scene)
+
+
 def compilation(ctx: Context) -> None:
     """Put the text together within its budget, and make a block of each of its pieces."""
     scene = ctx.platform(TextWorkspace)
@@ -76,7 +83,11 @@ def compilation(ctx: Context) -> None:
         return text_scene.with_(turns=turns, has_older=not is_whole)
 
     is_continue = ctx.generation_type == "continue"
-    text_scene = _text_scene(ctx, scene)
+    text_scene = scene.text
+    if text_scene is None:
+        ctx.fail(
+            MissingInputError("the text is put together behind the stage that gathers what it is made of: history")
+        )
     if is_continue:
         text_scene = with_turns(text_scene, ctx.preset.max_prompt_tokens)
     try:
@@ -111,7 +122,7 @@ def plan_assembly(ctx: Context) -> None:
 
 
 def trimming(ctx: Context) -> None:
-    """Write down what fitted and what did not."""
+    """Fit what hooks have changed, and say what has fitted and what has not."""
     scene = ctx.platform(TextWorkspace)
     if (
         scene.prompt is not None
@@ -120,7 +131,6 @@ def trimming(ctx: Context) -> None:
         _fit_what_hooks_changed(ctx)
     settle(ctx)
     report_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
-    write_plan(ctx)
 
 
 def _overflow_error(prompt: TextPrompt | None) -> TokenBudgetExceeded | None:
