@@ -16,7 +16,7 @@ from tavernkit.history import ChatHistory, HistorySource, wrap
 from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
 from tavernkit.injections import InjectionRegistry, Injections
 from tavernkit.lore.book import Book
-from tavernkit.lore.engine import LoreResult
+from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.presets import BudgetPreset, Preset
 from tavernkit.prompt.block import Block
@@ -48,6 +48,7 @@ class BuildInputs(TypedDict, total=False):
     attachments: Iterable[Attachment]
     preset: Preset | None
     books: Iterable[Book]
+    lore_engine: LoreEngine[ScanInput] | None
     trim_strategy: TrimStrategy | None
     keep_user_message: bool
     generation_type: str
@@ -89,6 +90,7 @@ class Context:
         self.attachments = tuple(inputs.get("attachments", ()))
         self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
         self.books = tuple(inputs.get("books", ()))
+        self.lore_engine = inputs.get("lore_engine")
         self.trim_strategy = inputs.get("trim_strategy")
         if self.trim_strategy is not None:
             check_choice("trim_strategy", self.trim_strategy, TrimStrategy)

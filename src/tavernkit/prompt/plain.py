@@ -62,7 +62,8 @@ def lore(ctx: Context) -> None:
         return
     recent = (message.content for message in reversed(ctx.history.last(LORE_SCAN_MESSAGES)))
     scanned = (injection.content for injection in ctx.injections if injection.scan)
-    result = PlainLore(ctx.estimator, model_hint=ctx.model).scan(
+    engine = ctx.lore_engine or PlainLore(ctx.estimator, model_hint=ctx.model)
+    result = engine.scan(
         ScanInput(
             messages=tuple(text for text in (ctx.message, *scanned, *recent) if text),
             books=books,

@@ -62,6 +62,10 @@ def build(
         inputs["model"] = settings.model
 
     def choose(ctx: Context) -> Pipeline:
+        if ctx.lore_engine is not None:
+            ctx.warn(
+                "lore_engine_ignored", "RisuAI's lorebook scans the books of this build: lore_engine has no effect."
+            )
         ctx.attach(Workbench(story or Story(), settings))
         return pipeline or prompt_pipeline()
 

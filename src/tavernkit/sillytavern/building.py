@@ -79,6 +79,11 @@ def build(
         inputs["model"] = chosen_model(preset) or None
 
     def choose(ctx: Context) -> Pipeline:
+        if ctx.lore_engine is not None:
+            ctx.warn(
+                "lore_engine_ignored",
+                "SillyTavern's World Info scans the books of this build: lore_engine has no effect.",
+            )
         scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
         ctx.attach(scene)
         return pipeline or usual
