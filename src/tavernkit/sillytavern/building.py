@@ -39,9 +39,10 @@ def chat_pipeline() -> Pipeline:
             ("lore", lore),
             ("entries", entries.entries),
             ("pinned_groups", pinned.pinned_groups),
-            ("injection", injection.injection),
+            ("history", pinned.history),
+            ("injections", injection.injections),
             ("compilation", compilation.compilation),
-            ("macro_expansion", entries.macro_expansion),
+            ("macros", entries.macro_expansion),
             ("plan_assembly", assembly.plan_assembly),
             ("before_trimming", before_trimming),
             ("trimming", trimming.trimming),
@@ -55,6 +56,7 @@ def text_pipeline() -> Pipeline:
         [
             ("hooks", hooks),
             ("lore", lore),
+            ("history", text_completion.history),
             ("compilation", text_completion.compilation),
             ("plan_assembly", text_completion.plan_assembly),
             ("before_trimming", before_trimming),
@@ -77,6 +79,11 @@ def build(
         inputs["model"] = chosen_model(preset) or None
 
     def choose(ctx: Context) -> Pipeline:
+        if ctx.lore_engine is not None:
+            ctx.warn(
+                "lore_engine_ignored",
+                "SillyTavern's World Info scans the books of this build: lore_engine has no effect.",
+            )
         scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
         ctx.attach(scene)
         return pipeline or usual
