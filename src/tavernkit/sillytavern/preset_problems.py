@@ -14,6 +14,7 @@ from tavernkit.sillytavern.chat_completion.compilation import has_place
 from tavernkit.sillytavern.chat_completion.entries import EVERY_CHARACTER, IN_CHAT, known_prompts, prompt_order
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.extension_prompts import ROLES
+from tavernkit.sillytavern.macros import Environment, MacroProblem
 from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
@@ -21,15 +22,23 @@ from tavernkit.sillytavern.presets import (
     MasterExport,
     PresetPrompt,
     SillyTavernPreset,
+    SystemPrompt,
     TextPreset,
 )
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.sillytavern.regex_scripts.applying import find_pattern
+from tavernkit.sillytavern.scene import shared_macros
+from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion.story_template import render_story
 from tavernkit.values import JsonObject
 
 IN_ORDER = 0
+EXPANDED = (
+    *("new_chat_prompt", "new_group_chat_prompt", "new_example_chat_prompt", "group_nudge_prompt"),
+    *("impersonation_prompt", "scenario_format", "personality_format", "assistant_prefill"),
+)
+"""Texts of a chat preset that are expanded with no macros but SillyTavern's own."""
 
 
 def preset_problems(preset: SillyTavernPreset) -> tuple[Note, ...]:
@@ -49,13 +58,17 @@ def _problems(preset: PresetFile | None) -> Iterator[tuple[str, str]]:
                 activation_pattern(pattern)
             except RegexError as error:
                 yield "activation_regex", str(error)
+        case SystemPrompt(content=content, post_history=post_history):
+            yield from (("content", message) for message in _of_macros(content))
+            yield from (("post_history", message) for message in _of_macros(post_history))
         case ContextTemplate(story_string=story):
             try:
                 render_story(story, {}, lambda _: "")
             except InvalidContextTemplateError as error:
                 yield "story_string", str(error)
-        case MasterExport(instruct=instruct, context=context, preset=text):
-            for name, part in (("instruct", instruct), ("context", context), ("preset", text)):
+        case MasterExport():
+            for name in ("instruct", "context", "sysprompt", "preset"):
+                part: PresetFile | None = getattr(preset, name)
                 yield from ((f"{name}.{path}", message) for path, message in _problems(part))
 
 
@@ -66,6 +79,8 @@ def _of_chat(preset: ChatPreset) -> Iterator[tuple[str, str]]:
         yield "custom_prompt_post_processing", f"{mode!r} is unknown; use one of {', '.join(MODES)}, or leave it empty"
     if preset.wi_format.strip() and "{0}" not in preset.wi_format:
         yield "wi_format", "it has no {0}, where the text of lore entries would stand, so none is sent"
+    for field in EXPANDED:
+        yield from ((field, message) for message in _of_macros(getattr(preset, field)))
     seen: set[str] = set()
     for place, prompt in enumerate(preset.prompts):
         for field, message in _of_prompt(prompt, is_again=prompt.identifier in seen):
@@ -92,9 +107,24 @@ def _of_prompt(prompt: PresetPrompt, *, is_again: bool) -> Iterator[tuple[str, s
         yield "injection_position", f"{prompt.injection_position} is read as {IN_ORDER}, in the order of the prompts"
     if prompt.injection_position == IN_CHAT and prompt.injection_depth < 0:
         yield "injection_depth", "a depth below 0 is no place in the chat; the prompt is not sent"
+    yield from (("content", message) for message in _of_macros(prompt.content))
     unknown = [trigger for trigger in prompt.injection_trigger if trigger not in get_args(GenerationType)]
     if unknown:
         yield "injection_trigger", f"no type of generation is called {', '.join(map(repr, unknown))}"
+
+
+def _of_macros(text: str) -> Iterator[str]:
+    """What of the macros in a text SillyTavern cannot answer, each once."""
+    found: dict[str, None] = {}
+
+    def take(problem: MacroProblem) -> None:
+        if problem.code in ("unknown_macro", "macro_syntax"):
+            found[problem.message] = None
+
+    shared_macros(Story().macros).expand(
+        text, Environment(user_name="User", character_name="Character"), on_problem=take
+    )
+    yield from found
 
 
 def _of_order(preset: ChatPreset) -> Iterator[tuple[str, str]]:
