@@ -13,8 +13,8 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import default_estimator, message_tokens
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.unsent import UnsentPrompt
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.sillytavern import UnsentPrompt
 from tavernkit.values import JsonObject, Value
 
 ROLE_COLOURS = {"system": "cyan", "user": "green", "assistant": "magenta"}

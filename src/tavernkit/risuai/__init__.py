@@ -25,6 +25,7 @@ from tavernkit.risuai.st_convert import convert_preset, to_chat_preset
 from tavernkit.risuai.stored import AssetName
 from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.trigger import Trigger, read_triggers
+from tavernkit.risuai.unsent import unsent_prompts
 
 __all__ = [
     "AssetName",
@@ -72,6 +73,7 @@ __all__ = [
     "to_chat",
     "to_chat_preset",
     "to_history",
+    "unsent_prompts",
     "write_lore_entry",
     "write_message",
 ]

@@ -7,7 +7,7 @@ reply = sillytavern.take_reply(built, "What the model has answered.")
 """
 
 from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
-from tavernkit.sillytavern.chat_completion.unsent import UnsentPrompt, unsent_prompts
+from tavernkit.sillytavern.chat_completion.unsent import unsent_prompts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.preset_problems import preset_problems
 from tavernkit.sillytavern.replying import SillyTavernResult, take_reply
@@ -36,7 +36,6 @@ __all__ = [
     "ReasoningSettings",
     "SillyTavernResult",
     "Story",
-    "UnsentPrompt",
     "UserSettings",
     "build",
     "chat_pipeline",

@@ -92,9 +92,3 @@ class ChatScene(Scene):
 def sanitised_name(name: str) -> str:
     """The name with an underscore for each UTF-16 unit that is not allowed, cut where it is too long."""
     return _NOT_ALLOWED.sub(lambda found: "_" * utf16_length(found[0]), name)[:_LONGEST_NAME]
-
-
-def made_of(block: Block) -> list[str]:
-    """The names of what was joined in a block; of one that stands alone, its own."""
-    parts = block.metadata.get("parts")
-    return [str(part) for part in (parts if isinstance(parts, list | tuple) else (block.source.get("id"),))]

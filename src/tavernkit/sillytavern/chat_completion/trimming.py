@@ -11,8 +11,9 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
+from tavernkit.prompt.unsent import made_of
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, made_of
+from tavernkit.sillytavern.chat_completion.scene import ChatScene
 
 _APART = ("new_chat", "new_example", "group_nudge")
 

@@ -7,13 +7,12 @@ from typing import Literal, TypeAlias
 
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.unsent import UnsentPrompt, made_of
 from tavernkit.sillytavern.chat_completion.compilation import has_place
 from tavernkit.sillytavern.chat_completion.entries import IN_CHAT, known_prompts, prompt_order
-from tavernkit.sillytavern.chat_completion.scene import made_of
 from tavernkit.sillytavern.extension_prompts import ROLES
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 from tavernkit.sillytavern.replying import SillyTavernResult
-from tavernkit.values import Value
 
 UnsentReason: TypeAlias = Literal[
     "unknown_identifier", "trigger", "nothing_to_fill_in", "empty", "empty_after_macros", "role", "depth", "no_place"
@@ -30,15 +29,6 @@ _UNFILLED: Mapping[str, str] = {
     "dialogueExamples": "the character has no examples, or the settings leave them out",
     "chatHistory": "there is no chat",
 }
-
-
-class UnsentPrompt(Value, frozen=True, kw_only=True):
-    """A prompt that is switched on but not sent; `sentence` says why."""
-
-    identifier: str
-    name: str
-    reason: UnsentReason
-    sentence: str
 
 
 def unsent_prompts(preset: ChatPreset, built: Built[SillyTavernResult]) -> tuple[UnsentPrompt, ...]:
