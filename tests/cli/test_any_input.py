@@ -29,7 +29,11 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 @given(data=damaged() | st.binary(max_size=60))
 @pytest.mark.parametrize(
-    "command", [("card", "show"), ("card", "validate"), ("lore", "show"), ("tokens",), ("prompt",)]
+    "command",
+    [
+        *(("card", "show"), ("card", "validate"), ("lore", "show"), ("tokens",), ("prompt",)),
+        *(("preset", "show"), ("preset", "validate"), ("preset", "convert", "--to", "chat")),
+    ],
 )
 def test_damaged_files(command: tuple[str, ...], data: bytes) -> None:
     assert run(*command, "-", stdin=data).code in (0, 1, 2, 3)
@@ -56,3 +60,26 @@ def test_any_json_as_history(history: object) -> None:
 def test_any_json_as_recorded_cases(cases: list[object]) -> None:
     vectors = {"source": "SillyTavern 1.15.0", "group": "card_book", "cases": cases}
     assert run("conformance", "-", stdin=json.dumps(vectors).encode()).code in (0, 1, 2)
+
+
+presets = st.fixed_dictionaries(
+    {"prompts": json_values | st.lists(st.fixed_dictionaries({"identifier": json_values, "role": json_values}))},
+    optional={
+        **dict.fromkeys(("temperature", "openai_max_tokens", "wi_format", "extensions", "main_prompt"), json_values),
+        "prompt_order": json_values
+        | st.lists(st.fixed_dictionaries({"character_id": st.just(100001), "order": st.lists(json_values)})),
+    },
+)
+
+
+@given(
+    presets
+    | st.fixed_dictionaries({"promptTemplate": json_values | st.lists(json_values)}, optional={"regex": json_values})
+    | st.fixed_dictionaries({"instruct": json_values, "context": json_values, "preset": json_values})
+)
+def test_any_preset_can_be_shown_checked_and_converted(preset: object) -> None:
+    data = json.dumps(preset).encode()
+    assert run("preset", "show", "-", stdin=data).code in (0, 2)
+    assert run("preset", "validate", "-", "--strict", stdin=data).code in (0, 1)
+    for to in ("chat", "risuai-json", "master"):
+        assert run("preset", "convert", "-", "--to", to, stdin=data).code in (0, 2)

@@ -557,6 +557,26 @@ class TestExplaining:
         assert "older messages are too far back" in text
         assert "warning: " in text
 
+    def test_prompts_that_are_switched_on_and_not_sent_say_why(self, card_json: Path, write: Write) -> None:
+        prompts = [*CHAT_PRESET["prompts"], {"identifier": "later", "name": "Go on", "injection_trigger": ["continue"]}]
+        order = [{"identifier": name} for name in (*PROMPTS, "later", "gone")]
+        preset = write("p.json", {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": order}]})
+        arguments = words("build", "--card", card_json, "--preset", preset, "--explain")
+        unsent = {
+            prompt["identifier"]: prompt for prompt in run(*arguments, "--json").document["report"]["unsent_prompts"]
+        }
+        assert unsent["later"] == {
+            "identifier": "later",
+            "name": "Go on",
+            "reason": "trigger",
+            "sentence": "it is for continue, and this is normal",
+        }
+        assert unsent["gone"]["sentence"] == "the preset has no prompt of this identifier"
+        assert not unsent.keys() & {"main", "charDescription", "reminder", "chatHistory"}
+        text = run(*arguments).text
+        assert "Prompts that are switched on and not sent:" in text
+        assert "it is for continue, and this is normal" in text
+
     def test_examples_are_left_out_whole(self, write: Write) -> None:
         dialogues = "".join(f"<START>\n{{{{user}}}}: Why?\n{{{{char}}}}: {'Because. ' * 40}\n" for _ in range(4))
         card = write("card.json", card_files.v3(mes_example=dialogues))

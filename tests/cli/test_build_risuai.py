@@ -103,6 +103,12 @@ def test_a_chat_that_begins_with_the_character_needs_no_greeting(card: Path, wri
     assert said(build(card, "--history", chat, "--greeting", "0"))[-3] == "Hello, User."
 
 
+def test_explaining_names_the_cards_that_are_not_sent(card: Path, write: Write) -> None:
+    text = run("build", "--platform", "risuai", card, "--preset", write("p.json", PRESET), "--explain").text
+    assert "Prompts that are switched on and not sent:" in text
+    assert "the chat has no note" in text
+
+
 def test_explaining_says_what_was_left_out_and_why(card: Path, write: Write) -> None:
     lines = [
         {"role": ("ua"[n % 2] == "u" and "user") or "assistant", "content": f"m{n} " + "word " * 40} for n in range(12)

@@ -120,3 +120,28 @@ def test_reads_standard_input() -> None:
     total = len(recorded("card_book"))
     result = run("conformance", "-", stdin=(RECORDED / "card_book.json").read_bytes())
     assert (result.code, result.text) == (0, f"standard input {total}/{total}\n")
+
+
+def test_a_kind_of_case_that_nothing_replays_is_an_error_that_names_it(tmp_path: Path) -> None:
+    for source, group, case in (
+        ("RisuAI 166", "formats", {"kind": "no_such_kind"}),
+        ("RisuAI 166", "formats", {}),
+        ("SillyTavern 1.18.0", "dialects", {"group": "no_such_kind"}),
+        ("SillyTavern 1.18.0", "cleanup", {"fn": "no_such_kind"}),
+    ):
+        file = write(tmp_path / "x.json", [{"id": "x", **case}], group=group, source=source)
+        result = run("conformance", file, "--json")
+        assert result.code == 1
+        [mismatch] = result.document["files"][0]["mismatches"]
+        kind = repr("no_such_kind" if case else None)
+        assert mismatch["actual"].startswith(
+            f"ParseError: no way to replay a case of the kind {kind}; there is one for "
+        )
+
+
+@pytest.mark.parametrize(
+    "card", [None, [], "card", {}, {"foo": 1}, {"spec": "chara_card_v2"}, {"spec": "x", "data": {}}]
+)
+def test_a_card_that_risuai_refuses_agrees_when_it_was_refused(card: Any, tmp_path: Path) -> None:
+    case = {"id": "x", "kind": "import_bad", "card": card, "char": None}
+    assert run("conformance", write(tmp_path / "x.json", [case], group="formats", source="RisuAI")).code == 0

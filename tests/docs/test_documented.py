@@ -202,6 +202,13 @@ BLOCKS = [
 ]
 
 
+def test_the_library_page_has_ten_short_programs() -> None:
+    section = PAGES["docs/library.md"].partition("## Ten programs")[2].partition("\n## ")[0]
+    programs = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    assert len(programs) == 10
+    assert all("assert" in program and len(program.splitlines()) < 25 for program in programs)
+
+
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages' examples use."""

@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit import Book, Entry, PlainLore, ScanInput
+from tavernkit import Book, Character, Entry, LoreResult, PlainLore, ScanInput, User, build, risuai, sillytavern
 from tavernkit.prompt.trimming import EvictionRecord
 
 
@@ -102,6 +102,39 @@ def test_a_books_own_budget_counts_before_the_scans() -> None:
 
 
 words = st.text(alphabet="abİßΣς\ud800 ", max_size=6)
+
+
+@given(st.lists(words, max_size=4), words)
+def test_where_case_matters_keys_are_found_as_they_are_written(keys: list[str], text: str) -> None:
+    book = Book(entries=tuple(entry(str(n), key, case_sensitive=True) for n, key in enumerate(keys)))
+    assert awake(book, text) == [str(n) for n, key in enumerate(keys) if key and key in text]
+
+
+def test_a_key_that_one_text_has_and_a_second_key_in_another_wake_a_selective_entry() -> None:
+    entries = (
+        entry("1", "moon", content="A red light."),
+        entry("2", "moon", secondary_keys=("red",), selective=True),
+        entry("3", "Moon", secondary_keys=("light",), selective=True, case_sensitive=True),
+    )
+    assert awake(Book(entries=entries, recursive_scanning=True), "Moon") == ["1", "2", "3"]
+
+
+def test_a_build_takes_a_lore_engine_of_ones_own_and_platforms_say_that_they_do_not() -> None:
+    class LastEntry:
+        def scan(self, scan_input: ScanInput) -> LoreResult:
+            return LoreResult(activated_entries=scan_input.books[0].entries[-1:])
+
+    inputs: dict[str, Any] = {
+        "character": Character(name="Mira"),
+        "user": User(name="Ada"),
+        "books": [Book(entries=(entry("1", constant=True), entry("2")))],
+        "lore_engine": LastEntry(),
+    }
+    built = build(**inputs)
+    assert [verdict.entry for verdict in built.result.lore] == ["2"]
+    assert "content 2" in [message.content for message in built.plan.messages]
+    for platform in (sillytavern.build, risuai.build):
+        assert "lore_engine_ignored" in [warning.code for warning in platform(**inputs).plan.warnings]
 
 
 @given(st.lists(words, max_size=4), words)

@@ -259,11 +259,10 @@ def test_a_traced_build_has_every_stage_with_its_counters() -> None:
     assert plan.trace is not None
     assert [stage.name for stage in plan.trace.stages] == [
         "hooks", "lore", "character", "examples", "history", "injections", "macros", "before_trimming", "trimming",
-        "plan",
     ]  # fmt: skip
     stats = {stage.name: stage.stats for stage in plan.trace.stages}
     assert stats["trimming"]["final_tokens"] > 0
-    assert stats["plan"]["blocks"] == len(plan.blocks)
+    assert stats["trimming"]["blocks"] == len(plan.blocks)
     assert plan.trace.is_success
     assert plan.trace.fingerprint == plan.fingerprint()
     assert plan.trace.duration_ms >= 0

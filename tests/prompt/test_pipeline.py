@@ -6,13 +6,13 @@ from tavernkit import (
     Context,
     Pipeline,
     PipelineError,
-    Plan,
     StrictModeError,
     TavernKitError,
     TokenBudgetExceeded,
     TraceCollector,
     run,
 )
+from tavernkit.prompt.finishing import settle
 
 
 def note(name: str):
@@ -196,15 +196,118 @@ def test_lazy_payloads_are_made_only_for_a_listener() -> None:
     assert collector.stages[0].stats == {"size": 9}
 
 
-def test_a_pipeline_without_a_plan_says_so() -> None:
-    with pytest.raises(PipelineError, match=r"ctx\.plan"):
-        run(Pipeline([("a", note("a"))]), Context())
+def adding(text: str):
+    def stage(ctx: Context) -> None:
+        ctx.add_block(source="text", content=text)
+
+    return stage
 
 
-def test_a_pipeline_of_ones_own_makes_the_plan() -> None:
+def raising(error: Exception):
+    def stage(ctx: Context) -> None:
+        raise error
+
+    return stage
+
+
+def catching(kind: type[Exception], *, settles: bool):
+    def stage(ctx: Context) -> Iterator[None]:
+        try:
+            yield
+        except kind as error:
+            ctx.warn("fallback", f"{ctx.failed_stage} failed: {error}")
+            ctx.blocks = [ctx.new_block(source="fallback", content="A prompt in its place.")]
+            if settles:
+                settle(ctx)
+
+    return stage
+
+
+def test_a_pipeline_of_ones_own_makes_a_plan_of_its_blocks() -> None:
     def write(ctx: Context) -> None:
         block = ctx.add_block(source="greeting", content="Hello.")
         assert block.source == {"stage": "write", "id": "greeting"}
-        ctx.plan = Plan(blocks=tuple(ctx.blocks))
 
     assert run(Pipeline([("write", write)]), Context()).to_messages() == [{"role": "system", "content": "Hello."}]
+
+
+def test_what_a_stage_adds_on_its_way_out_is_in_the_plan() -> None:
+    def outer(ctx: Context) -> Iterator[None]:
+        yield
+        ctx.warn("late", "That came late.")
+        ctx.add_block(source="late", content="Late.")
+        ctx.llm_options["seed"] = 1
+
+    plan = run(Pipeline([("outer", outer), ("write", adding("Early."))]), Context())
+    assert [message.content for message in plan.messages] == ["Early.", "Late."]
+    assert [(warning.code, warning.stage) for warning in plan.warnings] == [("late", "outer")]
+    assert plan.llm_options == {"seed": 1}
+
+
+def test_a_stage_may_catch_what_later_stages_raise_and_put_another_prompt_in_place() -> None:
+    collector = TraceCollector()
+    ctx = Context(instrumenter=collector)
+    pipeline = Pipeline(
+        [
+            ("outer", wrapping("outer")),
+            ("guard", catching(LookupError, settles=True)),
+            ("inner", wrapping("inner")),
+            ("broken", raising(KeyError("pony"))),
+            ("never", adding("Never.")),
+        ]
+    )
+    plan = run(pipeline, ctx)
+    assert [message.content for message in plan.messages] == ["A prompt in its place."]
+    assert [str(warning) for warning in plan.warnings] == ["broken failed: 'pony'"]
+    assert ctx["log"] == ["outer in", "inner in", "outer out"]
+    assert [stage.name for stage in collector.stages if "error" in stage.stats] == ["broken"]
+
+
+def test_a_verdict_of_the_context_can_be_caught_too() -> None:
+    def over(ctx: Context) -> None:
+        ctx.fail(TokenBudgetExceeded(budget=1, actual=2))
+
+    plan = run(Pipeline([("guard", catching(TokenBudgetExceeded, settles=True)), ("over", over)]), Context())
+    assert len(plan.messages) == 1
+
+
+def test_a_failure_that_is_caught_without_a_finished_prompt_is_an_error_that_says_so() -> None:
+    guarded = Pipeline([("guard", catching(KeyError, settles=False)), ("broken", raising(KeyError("pony")))])
+    with pytest.raises(PipelineError, match="no finished prompt") as caught:
+        run(guarded, Context())
+    assert caught.value.stage == "broken"
+
+
+def test_what_a_stage_raises_instead_names_that_stage() -> None:
+    def translating(ctx: Context) -> Iterator[None]:
+        try:
+            yield
+        except KeyError as error:
+            raise ValueError("worse") from error
+
+    for guard, stage in ((translating, "guard"), (catching(OSError, settles=True), "broken")):
+        with pytest.raises(PipelineError) as caught:
+            run(Pipeline([("guard", guard), ("broken", raising(KeyError("pony")))]), Context())
+        assert caught.value.stage == stage
+
+
+def test_a_context_that_is_run_twice_says_so() -> None:
+    pipeline = Pipeline([("write", adding("Once."))])
+    ctx = Context()
+    twin = ctx.dup()
+    run(pipeline, ctx)
+    for used in (ctx, ctx.dup()):
+        with pytest.raises(RuntimeError, match="has run over this context"):
+            run(pipeline, used)
+    assert len(run(pipeline, twin).blocks) == 1
+
+
+def test_a_stage_may_run_a_pipeline_of_its_own_over_the_same_context() -> None:
+    inner = Pipeline([("inner", adding("Inner."))])
+
+    def outer(ctx: Context) -> None:
+        inner.run(ctx)
+        ctx.add_block(source="text", content="Outer.")
+
+    plan = run(Pipeline([("outer", outer)]), Context())
+    assert [block.source["stage"] for block in plan.blocks] == ["inner", "outer"]

@@ -12,7 +12,7 @@ from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.text_completion.request import sampler_fields
 
 ROOM = Path(tavernkit.sillytavern.__file__).parent
-READERS = "".join(path.read_text() for path in sorted(ROOM.rglob("*.py")) if "presets" not in path.parts)
+READERS = "".join(path.read_text() for path in sorted(ROOM.rglob("*.py")) if path.parent != ROOM / "presets")
 OWN = {"unknown", "spelling"}
 CONNECTION = frozenset(
     {

@@ -78,6 +78,12 @@ class TestPromptManager:
         assert said(plan)[1:] == [PERSONA, CARD, NEW, *SAID]
         assert "Wren" in said(plan)[0]
 
+    def test_the_main_prompt_of_no_preset_names_everybody_in_a_group(self) -> None:
+        together = Story(group=group(WREN, Character(name="Tess")), speaker="Wren.png")
+        alone, plan = tell("Wren: Tea?", preset=ChatPreset()), tell("Wren: Tea?", preset=ChatPreset(), story=together)
+        assert said(alone)[0] == "system: Write the next reply of Wren in this story between Wren and Ada."
+        assert said(plan)[0] == "system: Write the next reply of Wren in this story between Wren, Tess and Ada."
+
     def test_a_disabled_prompt_vanishes(self) -> None:
         plan = tell(*TALK, preset=preset(custom("extra", "Extra."), off=("extra",)))
         assert "system: Extra." not in said(plan)
@@ -608,7 +614,7 @@ class TestBudget:
     def test_where_not_even_the_prompts_fit_what_fits_is_sent_with_a_warning(self) -> None:
         plan = tell(*TALK, character=WREN.with_(description="Tea. " * 200), preset=preset(openai_max_context=200))
         assert said(plan) == [MAIN]
-        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget"]
+        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget", "user_message_dropped"]
         assert "charDescription" in plan.warnings[0].message
 
     def test_a_strict_build_raises_instead(self) -> None:
@@ -685,9 +691,10 @@ class TestTheTrace:
             "lore",
             "entries",
             "pinned_groups",
-            "injection",
+            "history",
+            "injections",
             "compilation",
-            "macro_expansion",
+            "macros",
             "plan_assembly",
             "before_trimming",
             "trimming",

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, prompt, tokens
+from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, preset, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  something failed its check: a broken card in validate, a case that
+  1  something failed its check: a broken file in validate, a case that
      disagrees in conformance, a strict or too large prompt
   2  a command that cannot be understood, or a file that cannot be read or written
   3  a card or file of a version that is not supported
@@ -22,7 +22,7 @@ Exit codes:
 app = typer.Typer(
     name="tavernkit",
     cls=ErrorReporting,
-    help="Serve the application; read, convert and check character cards and lorebooks, count tokens, build prompts.",
+    help="Serve the application; read, convert and check cards, lorebooks and presets, count tokens, build prompts.",
     epilog=EXIT_CODES,
     context_settings=HELP_OPTIONS,
     rich_markup_mode=None,
@@ -35,6 +35,7 @@ app.add_typer(playground.database)
 app.add_typer(playground.accounts)
 app.add_typer(card.app)
 app.add_typer(lore.app)
+app.add_typer(preset.app)
 app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)

@@ -13,6 +13,7 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import default_estimator, message_tokens
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.unsent import UnsentPrompt
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
@@ -46,6 +47,7 @@ class BuiltRequest(Value, frozen=True, kw_only=True):
     generation_type: str
     messages: tuple[Message, ...]
     notes: tuple[FileNote, ...]
+    unsent_prompts: tuple[UnsentPrompt, ...] = ()
 
 
 class BlockReport(Value, frozen=True, kw_only=True):
@@ -98,6 +100,7 @@ class BuildReport(Value, frozen=True, kw_only=True):
     """A whole prompt. `tokens` is what trimming counted, with what surrounds each message, and `budget` its limit.
 
     `out_of_reach` counts the messages too old for any budget to reach: they were not looked at, and are no blocks.
+    `unsent_prompts` are switched on in the preset, and are no blocks either.
     """
 
     completion: str
@@ -109,6 +112,7 @@ class BuildReport(Value, frozen=True, kw_only=True):
     budget: int
     blocks: tuple[ExplainedBlock, ...]
     out_of_reach: int
+    unsent_prompts: tuple[UnsentPrompt, ...]
     warnings: tuple[BuildWarning, ...]
     notes: tuple[FileNote, ...]
     trace: Trace | None
@@ -148,6 +152,7 @@ def explain(built: BuiltRequest) -> BuildReport:
         budget=0 if trimming is None else trimming.budget_tokens,
         blocks=tuple(_explained(block, built.model, reasons.get(block.id)) for block in plan.blocks),
         out_of_reach=_out_of_reach(plan, built.messages),
+        unsent_prompts=built.unsent_prompts,
         warnings=plan.warnings,
         notes=built.notes,
         trace=plan.trace,
@@ -245,6 +250,13 @@ def print_report(printer: Printer, report: BuildReport) -> None:
                 (block.role, block.origin, block.tokens, block.why_not or "", shorten(block.content, 40))
                 for block in missing
             ],
+        )
+        printer.line()
+    if report.unsent_prompts:
+        printer.line("Prompts that are switched on and not sent:", style="bold")
+        printer.table(
+            ("prompt", "name", "why"),
+            [(shorten(each.identifier, 40), shorten(each.name, 40), each.sentence) for each in report.unsent_prompts],
         )
         printer.line()
     if report.out_of_reach:

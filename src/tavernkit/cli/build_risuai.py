@@ -19,7 +19,7 @@ from tavernkit.cli.files import FileNote, read_noted
 from tavernkit.errors import StrictModeError
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.reading import ImportReport
-from tavernkit.risuai import RisuSettings, Story
+from tavernkit.risuai import RisuSettings, Story, unsent_prompts
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.errors import CBSError, DecoratorParseError, TriggerError
@@ -70,6 +70,7 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
         generation_type=options.generation_type,
         messages=chat.messages,
         notes=tuple(notes),
+        unsent_prompts=unsent_prompts(settings, built) if options.explain else (),
     )
 
 

@@ -21,8 +21,8 @@ from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.errors import StrictModeError
 from tavernkit.macros import Variables
 from tavernkit.prompt.build import BuildInputs
-from tavernkit.prompt.plan import Plan
-from tavernkit.sillytavern import AuthorsNote, QuietPrompt, Story, with_templates
+from tavernkit.prompt.built import Built
+from tavernkit.sillytavern import AuthorsNote, QuietPrompt, SillyTavernResult, Story, unsent_prompts, with_templates
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.chat_completion.scene import chosen_dialect
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, MacroError
@@ -82,14 +82,16 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
         strict=options.strict,
     )
     context_file = setup.context_file or ("" if options.settings is None else display_name(options.settings))
+    built = _build(story, inputs, context_file=context_file, trace=options.trace)
     return BuiltRequest(
-        plan=_build(story, inputs, context_file=context_file, trace=options.trace),
+        plan=built.plan,
         dialect=dialect,
         model=model,
         completion="chat" if isinstance(preset, ChatPreset) else "text",
         generation_type=options.generation_type,
         messages=chat.messages,
         notes=tuple(notes),
+        unsent_prompts=unsent_prompts(preset, built) if options.explain and isinstance(preset, ChatPreset) else (),
     )
 
 
@@ -155,9 +157,9 @@ def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
     return chosen
 
 
-def _build(story: Story, inputs: BuildInputs, *, context_file: str, trace: bool) -> Plan:
+def _build(story: Story, inputs: BuildInputs, *, context_file: str, trace: bool) -> Built[SillyTavernResult]:
     try:
-        return sillytavern.build(story=story, trace=trace, **inputs).plan
+        return sillytavern.build(story=story, trace=trace, **inputs)
     except MacroError as error:
         # Only a strict build minds a macro, and what a strict build minds is a failed check.
         raise StrictModeError(str(error)) from error

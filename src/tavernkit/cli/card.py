@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import typer
 
+from tavernkit.cli.batch import each, raise_failed
 from tavernkit.cli.conversion import CardTarget
-from tavernkit.cli.errors import BatchError, FileError, about, display_name
+from tavernkit.cli.errors import FileError, about, display_name
 from tavernkit.cli.files import (
     ForceOption,
     InputFile,
@@ -19,10 +19,7 @@ from tavernkit.cli.files import (
     write_output,
 )
 from tavernkit.cli.groups import command_group
-from tavernkit.cli.output import JsonOption, present, progress
-
-T = TypeVar("T")
-R = TypeVar("R")
+from tavernkit.cli.output import JsonOption, present
 
 app = command_group("card", "Show, check, convert, take apart and embed character cards.")
 
@@ -58,16 +55,9 @@ def validate(
 
     Each file is ok, ok with notes about what was converted or ignored, or broken, with the reason.
     """
-    from tavernkit.cli.validation import check, print_verdicts, unreadable
+    from tavernkit.cli.validation import check, validate_files
 
-    outcomes = _each("Checking", files, lambda file: check(file, strict=strict))
-    verdicts = [unreadable(outcome) if isinstance(outcome, FileError) else outcome for outcome in outcomes]
-    all_ok = all(verdict.ok for verdict in verdicts)
-    document = {"ok": all_ok, "files": verdicts}
-    present(document, lambda printer: print_verdicts(printer, verdicts), as_json=as_json)
-    _raise_failed(outcomes)
-    if not all_ok:
-        raise typer.Exit(1)
+    validate_files(files, lambda file: check(file, strict=strict), as_json=as_json)
 
 
 @app.command("convert")
@@ -113,10 +103,10 @@ def convert(
         write_output(place, data, force=force)
         return conversion
 
-    outcomes = _each("Converting", list(zip(files, places, strict=True)), convert_one)
+    outcomes = each("Converting", list(zip(files, places, strict=True)), convert_one)
     conversions = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
     present({"files": conversions}, lambda _: print_conversions(conversions), as_json=as_json)
-    _raise_failed(outcomes)
+    raise_failed(outcomes)
 
 
 @app.command("extract")
@@ -145,11 +135,11 @@ def extract(
     with about(file):
         found = list(parts(load(data)))
     check_free([folder / part.path for part in found], force=force)
-    outcomes = _each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force))
+    outcomes = each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force))
     written = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
     document = {"folder": folder, "files": written}
     present(document, lambda printer: print_extracted(printer, folder, written), as_json=as_json)
-    _raise_failed(outcomes)
+    raise_failed(outcomes)
 
 
 @app.command("embed")
@@ -181,22 +171,3 @@ def embed(
         assets_left_out=len(bundle.assets),
     )
     present(result, lambda _: print_conversions([result]), as_json=as_json)
-
-
-def _each(title: str, items: Sequence[T], act: Callable[[T], R]) -> list[R | FileError]:
-    """What comes of each of several things, or why it failed; the others go on."""
-    outcomes: list[R | FileError] = []
-    with progress(title, len(items)) as advance:
-        for item in items:
-            try:
-                outcomes.append(act(item))
-            except FileError as error:
-                outcomes.append(error)
-            advance()
-    return outcomes
-
-
-def _raise_failed(outcomes: Sequence[object]) -> None:
-    errors = [outcome for outcome in outcomes if isinstance(outcome, FileError)]
-    if errors:
-        raise BatchError(errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -11,6 +12,8 @@ from tavernkit.cli.errors import UsageError, display_name
 from tavernkit.cli.files import FileNote, read_noted
 from tavernkit.dialects.merging import MODES
 from tavernkit.reading import ImportReport
+from tavernkit.risuai import RisuSettings
+from tavernkit.risuai.files import is_preset_file, read_preset_file
 from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import (
     ChatPreset,
@@ -39,7 +42,7 @@ LABELS = {
 
 IN_MASTER = ("instruct", "context", "sysprompt", "preset", "reasoning", "srw")
 FOR_TEXT = ("preset", "instruct", "context", "sysprompt")
-_PARTS: dict[type[PresetFile], str] = {
+PARTS: dict[type[PresetFile], str] = {
     ChatPreset: "chat",
     TextPreset: "preset",
     Instruct: "instruct",
@@ -47,6 +50,14 @@ _PARTS: dict[type[PresetFile], str] = {
     SystemPrompt: "sysprompt",
     ReasoningTemplate: "reasoning",
 }
+
+
+AnyPreset: TypeAlias = SillyTavernPreset | RisuSettings
+
+
+def read_any_preset(data: bytes) -> tuple[AnyPreset, ImportReport]:
+    """Read a preset or template of SillyTavern, or a preset of RisuAI, whichever it is."""
+    return read_preset_file(data) if is_preset_file(data) else read_preset(data)
 
 
 class Setup(Value, frozen=True, kw_only=True):
@@ -68,7 +79,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     found: dict[str, tuple[str, PresetFile]] = {}
     notes: list[FileNote] = []
     for file in files:
-        for part, value in _parts(read_noted(file, _read, notes)):
+        for part, value in parts_of(read_noted(file, _read, notes)):
             if part in found:
                 raise UsageError(
                     f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
@@ -105,9 +116,10 @@ def _read(data: bytes) -> tuple[SillyTavernPreset, ImportReport]:
     return preset, report
 
 
-def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
+def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
+    """The parts of a setup that the file holds, by their names."""
     if not isinstance(preset, MasterExport):
-        yield _PARTS[type(preset)], preset
+        yield PARTS[type(preset)], preset
         return
     for part in IN_MASTER:
         value: PresetFile | None = getattr(preset, part)
@@ -117,7 +129,7 @@ def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
 
 def _expected(file: Path, part: str, notes: list[FileNote]) -> PresetFile:
     """The one part that the file was named for, alone or out of a master export."""
-    held = dict(_parts(read_noted(file, _read, notes)))
+    held = dict(parts_of(read_noted(file, _read, notes)))
     if part not in held:
         raise UsageError(
             f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from tavernkit.conformance.macro_cases import case_environment
-from tavernkit.conformance.vectors import Case, Outcome, compare
+from tavernkit.conformance.vectors import Case, Outcome, compare, replay_of
 from tavernkit.macros.variables import Variables
 from tavernkit.reading import ReportBuilder
 from tavernkit.sillytavern.cleanup import (
@@ -53,7 +53,8 @@ _NEWEST_ENGINE = ParserMacros("1.19")
 
 def check(case: Case) -> Outcome:
     """Replay one case of cleaning or reasoning: it names its function, or the kind of case that it is."""
-    return case["expected"], _REPLAYS[case.get("fn") or case["group"]](case)
+    replay = replay_of(_REPLAYS, case.get("fn") or case.get("group"))
+    return case["expected"], replay(case)
 
 
 def check_regex_scripts(case: Case) -> Outcome:

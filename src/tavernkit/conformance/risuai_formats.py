@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_chunks import put_texts, walk_chunks
-from tavernkit.conformance.vectors import Case, Outcome, loose
-from tavernkit.errors import InvalidCardError, TavernKitError
+from tavernkit.conformance.vectors import Case, Outcome, loose, replay_of
+from tavernkit.errors import InvalidCardError, ParseError, TavernKitError
 from tavernkit.risuai.book_import import import_external
 from tavernkit.risuai.cards import export_card, import_card
 from tavernkit.risuai.chance import pick_hash_rand
@@ -39,7 +39,7 @@ RECORDED = (
 
 def check(case: Case) -> Outcome:
     """Replay one case of the group `formats`."""
-    inputs, replay = KINDS[case["kind"]]
+    inputs, replay = replay_of(KINDS, case.get("kind"))
     recorded = {key: value for key, value in case.items() if key not in ("id", "group", "kind", *inputs)}
     try:
         ours = replay(case)
@@ -102,24 +102,18 @@ def _contents(files: Mapping[str, bytes]) -> Case:
     return {**files, "card.json": json.loads(files["card.json"])}
 
 
-def _import_oldest(case: Case) -> Case:
-    """A card of version 1 is read by the reader of card files; nothing else imports those."""
-    character, _ = load_character(json.dumps(case["card"]).encode())
-    imported = write_character(character)
-    return {"char": {key: imported[key] for key in _object(case["char"]) if key in imported}}
-
-
-def _import_refused(case: Case) -> Case:
-    try:
-        return _import(case)
-    except InvalidCardError:
-        return {"char": None}
-
-
 def _import(case: Case) -> Case:
-    imported = import_card(case["card"])
-    recorded = _object(case.get("char"))
-    return {"char": {key: value for key, value in imported.items() if key in RECORDED or key in recorded}}
+    """A card that RisuAI does not import leaves nothing behind."""
+    card, recorded = case["card"], _object(case.get("char"))
+    try:
+        if "spec" in _object(card):
+            imported = import_card(card)
+            return {"char": {key: value for key, value in imported.items() if key in RECORDED or key in recorded}}
+        # A card of version 1 is read by the reader of card files; nothing else imports those.
+        imported = write_character(load_character(json.dumps(card).encode())[0])
+    except (InvalidCardError, ParseError):
+        return {"char": None}
+    return {"char": {key: imported[key] for key in recorded if key in imported}}
 
 
 def _chat_ml(case: Case) -> Case:
@@ -150,16 +144,14 @@ def _toggle(toggle: Toggle) -> Case:
 
 
 IMPORTS = (
-    *("import_lore_disabled", "import_lore_ext", "import_lore_logic", "import_lore_regex"),
-    *("import_v2", "import_v2_ext", "import_v3"),
+    *("import_bad", "import_lore_disabled", "import_lore_ext", "import_lore_logic", "import_lore_regex"),
+    *("import_v1", "import_v2", "import_v2_ext", "import_v3"),
 )
 KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Case], Case]]] = {
     "card_v3_export": (("char",), _export),
     "charx_export": (("char",), _charx),
     "chatml": (("input",), _chat_ml),
     "external_lore": (("entries",), lambda case: {"lore": import_external(case["entries"])}),
-    "import_bad": (("card",), _import_refused),
-    "import_v1": (("card",), _import_oldest),
     **dict.fromkeys(IMPORTS, (("card",), _import)),
     "parse_key_value": (("input",), _key_values),
     "parse_toggle": (("input",), _toggles),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from tavernkit.errors import ParseError
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
@@ -18,6 +18,8 @@ another shape raises there, which counts as a failure of that case."""
 
 Outcome: TypeAlias = tuple[Json, Json]
 """What was recorded and what we did, which should be equal."""
+
+Found = TypeVar("Found")
 
 Check: TypeAlias = Callable[[Case], Outcome]
 """Replays one case."""
@@ -72,6 +74,13 @@ def read_vectors(path: Path) -> VectorFile:
             )
         case _:
             raise ParseError(f"{path.name} is not a file of recorded cases: it needs source, group and cases.")
+
+
+def replay_of(kinds: Mapping[str, Found], kind: Json) -> Found:
+    """How cases of a kind are replayed; raises ParseError that names a kind that nothing here replays."""
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ParseError(f"no way to replay a case of the kind {kind!r}; there is one for {', '.join(kinds)}.")
+    return kinds[kind]
 
 
 def compare(case: Case, ours: JsonObject, **where_recorded: Json) -> Outcome:

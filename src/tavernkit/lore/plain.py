@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ahocorasick_rs import AhoCorasick
 
@@ -28,13 +28,13 @@ class PlainLore:
     in a book that scans recursively, what an awake entry says may wake others.
 
     Keys are literal; a key written as a regular expression needs a platform's engine. Where a book's budget or the
-    scan's is short, the entries with the lowest priority are left out and the report names them.
+    scan's is short, the entries with the lowest priority are left out and the report names them. What is worked out of
+    a book serves every scan of the process, as long as the book is among the last that were scanned.
     """
 
     def __init__(self, estimator: TokenEstimator, *, model_hint: str | None = None) -> None:
         self._estimator = estimator
         self._model_hint = model_hint
-        self._indexes: OrderedDict[int, tuple[Book, KeywordIndex]] = OrderedDict()
 
     def scan(self, scan_input: ScanInput) -> LoreResult:
         kept: list[_Awake] = []
@@ -65,38 +65,85 @@ class PlainLore:
     def _awake(self, book: Book, messages: tuple[str, ...]) -> list[Entry]:
         depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
         text = "\n".join(messages[:depth])
-        index = self._index(book)
-        asleep = [entry for entry in book.entries if entry.enabled and entry.content]
-        awake: list[Entry] = []
-        found: frozenset[str] = frozenset()
-        while True:
-            found |= index.found_in(text)
-            woken = [entry for entry in asleep if entry.constant or _is_named(entry, text, found)]
-            awake += woken
-            if not (woken and book.recursive_scanning):
-                return awake
-            woken_ids = {id(entry) for entry in woken}
-            asleep = [entry for entry in asleep if id(entry) not in woken_ids]
-            text = "\n".join(entry.content for entry in woken)
-
-    def _index(self, book: Book) -> KeywordIndex:
-        # A frozen book keeps its keys, and is held here, so that its id stays its own.
-        known = self._indexes.get(id(book))
-        if known is None:
-            keys = (key for entry in book.entries for key in (*entry.keys, *entry.secondary_keys))
-            known = self._indexes[id(book)] = (book, KeywordIndex(keys))
-            if len(self._indexes) > REMEMBERED_BOOKS:
-                self._indexes.popitem(last=False)
-        return known[1]
+        scan = _BookScan(_index_of(_Held(book)))
+        awake = woken = scan.woken_by(text)
+        while woken and book.recursive_scanning:
+            woken = scan.woken_by("\n".join(entry.content for entry in woken))
+            awake = [*awake, *woken]
+        return awake
 
 
-def _is_named(entry: Entry, text: str, found: frozenset[str]) -> bool:
-    def said(key: str) -> bool:
-        return key in text if entry.case_sensitive and key else key.lower() in found
+class _Held:
+    """A book as a key that is equal to the same book alone; a frozen book keeps its keys."""
 
-    if not any(said(key) for key in entry.keys):
-        return False
-    return not (entry.selective and entry.secondary_keys) or any(said(key) for key in entry.secondary_keys)
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.book is self.book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+
+class _BookIndex:
+    """What is known of a book before any text is: which entries may wake up, and which of them a key concerns.
+
+    `keys` are found in any case, and lower-cased; `exact` ones only as they are written.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self.entries = [entry for entry in book.entries if entry.enabled and entry.content]
+        self.constant = [place for place, entry in enumerate(self.entries) if entry.constant]
+        self.called: dict[str, list[int]] = {}
+        self.called_exactly: dict[str, list[int]] = {}
+        for place, entry in enumerate(self.entries):
+            for key in (*entry.keys, *entry.secondary_keys):
+                if entry.case_sensitive:
+                    self.called_exactly.setdefault(key, []).append(place)
+                else:
+                    self.called.setdefault(key.lower(), []).append(place)
+        self.keys = KeywordIndex(self.called)
+        self.exact = KeywordIndex(self.called_exactly, case_sensitive=True)
+
+
+@lru_cache(maxsize=REMEMBERED_BOOKS)
+def _index_of(held: _Held) -> _BookIndex:
+    return _BookIndex(held.book)
+
+
+class _BookScan:
+    """One scan of a book, text by text: a key that was found stays found."""
+
+    def __init__(self, index: _BookIndex) -> None:
+        self._index = index
+        self._found: set[str] = set()
+        self._found_exactly: set[str] = set()
+        self._awake: set[int] = set()
+
+    def woken_by(self, text: str) -> list[Entry]:
+        """The entries that this text wakes up, in the order of the book; constant ones with the first text."""
+        index = self._index
+        found, exact = index.keys.found_in(text), index.exact.found_in(text)
+        self._found |= found
+        self._found_exactly |= exact
+        concerned = {place for key in found for place in index.called[key]}
+        concerned.update(place for key in exact for place in index.called_exactly[key])
+        woken = {place for place in concerned - self._awake if self._is_named(index.entries[place])}
+        if not self._awake:
+            woken.update(index.constant)
+        self._awake |= woken
+        return [index.entries[place] for place in sorted(woken)]
+
+    def _is_named(self, entry: Entry) -> bool:
+        if not self._was_said(entry, entry.keys):
+            return False
+        return not (entry.selective and entry.secondary_keys) or self._was_said(entry, entry.secondary_keys)
+
+    def _was_said(self, entry: Entry, keys: Iterable[str]) -> bool:
+        if entry.case_sensitive:
+            return any(key in self._found_exactly for key in keys)
+        return any(key.lower() in self._found for key in keys)
 
 
 def _fit(awake: list[_Awake], budget: int | None, dropped: list[_Awake]) -> list[_Awake]:
@@ -132,13 +179,15 @@ class KeywordIndex:
     The automaton works on UTF-8, which cannot hold a lone surrogate; U+FFFD stands in for it on both sides.
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
-        self._keys = sorted({key.lower() for key in keys if key})
+    def __init__(self, keys: Iterable[str], *, case_sensitive: bool = False) -> None:
+        self._case_sensitive = case_sensitive
+        self._keys = sorted({key if case_sensitive else key.lower() for key in keys if key})
         self._automaton = AhoCorasick([well_formed(key) for key in self._keys]) if self._keys else None
 
     def found_in(self, text: str) -> frozenset[str]:
-        """The lower-cased keys that occur anywhere in `text`, whatever its case."""
+        """The keys that occur anywhere in `text`; unless case matters, lower-cased and whatever the text's case."""
         if self._automaton is None:
             return frozenset()
-        hits = self._automaton.find_matches_as_indexes(well_formed(text.lower()), overlapping=True)
+        written = well_formed(text if self._case_sensitive else text.lower())
+        hits = self._automaton.find_matches_as_indexes(written, overlapping=True)
         return frozenset(self._keys[index] for index, _, _ in hits)

@@ -16,7 +16,8 @@ class Block(Value, frozen=True, kw_only=True):
 
     Roles, insertion points and budget groups are open sets: any text names one. `id` is given when a build adds the
     block. `metadata["source"]` says which stage made it and from what. Blocks that share a `bundle` are kept or
-    evicted together.
+    evicted together. A block stands where it was put, save that before trimming one with the insertion point `chat` is
+    taken to its place, `depth` messages before the end of the chat; at one depth, the higher `order` stands later.
     """
 
     id: str = ""

@@ -10,6 +10,7 @@ from tavernkit.lore.verdicts import LoreVerdict
 from tavernkit.prompt.built import BuildResult, Built, Result, common_fields
 from tavernkit.prompt.context import BuildInputs as BuildInputs
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.finishing import write_plan
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
@@ -45,12 +46,17 @@ def build_on(
 
 
 def run(pipeline: Pipeline, ctx: Context) -> Plan:
-    """Run a pipeline over a context that you made yourself, and the hooks for what it has made."""
+    """Run a pipeline over a context that you made yourself, write down the plan, and run the hooks for it."""
     pipeline.run(ctx)
-    if ctx.plan is None:
-        raise PipelineError("no stage made a plan: one of them must set ctx.plan", stage=pipeline.names[-1])
+    if ctx.failed_stage is not None and not ctx.is_settled:
+        raise PipelineError(
+            "a stage has caught this failure, but there is no finished prompt: who catches it must put blocks into"
+            " ctx.blocks and call settle(ctx)",
+            stage=ctx.failed_stage,
+        )
+    plan = write_plan(ctx)
     ctx.hooks.run_after_build(ctx)
-    return ctx.plan
+    return plan
 
 
 def _result(ctx: Context) -> BuildResult:

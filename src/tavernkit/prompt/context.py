@@ -16,7 +16,7 @@ from tavernkit.history import ChatHistory, HistorySource, wrap
 from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
 from tavernkit.injections import InjectionRegistry, Injections
 from tavernkit.lore.book import Book
-from tavernkit.lore.engine import LoreResult
+from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.presets import BudgetPreset, Preset
 from tavernkit.prompt.block import Block
@@ -24,7 +24,7 @@ from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
-from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.trimming import TrimReport, TrimStrategy
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, check_choice
 
@@ -48,6 +48,9 @@ class BuildInputs(TypedDict, total=False):
     attachments: Iterable[Attachment]
     preset: Preset | None
     books: Iterable[Book]
+    lore_engine: LoreEngine[ScanInput] | None
+    trim_strategy: TrimStrategy | None
+    keep_user_message: bool
     generation_type: str
     model: str | None
     variables: VariablesStore | None
@@ -72,6 +75,8 @@ class Context:
 
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
+    `user_message` is the source of the user's latest message, once a stage has laid out the chat. `is_settled` says
+    that the blocks have been trimmed, `failed_stage` which stage has raised an exception.
     """
 
     def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
@@ -85,6 +90,11 @@ class Context:
         self.attachments = tuple(inputs.get("attachments", ()))
         self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
         self.books = tuple(inputs.get("books", ()))
+        self.lore_engine = inputs.get("lore_engine")
+        self.trim_strategy = inputs.get("trim_strategy")
+        if self.trim_strategy is not None:
+            check_choice("trim_strategy", self.trim_strategy, TrimStrategy)
+        self.keep_user_message = inputs.get("keep_user_message", False)
         self.generation_type = inputs.get("generation_type", "normal")
         check_choice("generation_type", self.generation_type, GenerationType)
         self.model = inputs.get("model")
@@ -109,11 +119,15 @@ class Context:
         self.llm_options: dict[str, Any] = {}
         self.dialect_options: dict[str, Any] = {}
         self.greeting: str | None = None
+        self.user_message: str | None = None
         self.trim_report: TrimReport | None = None
         self.warnings: list[BuildWarning] = []
         self.plan: Plan | None = None
 
         self.current_stage: str | None = None
+        self.failed_stage: str | None = None
+        self.is_settled = False
+        self._has_begun = False
         self.verdict: TavernKitError | None = None
         self._platform: object | None = None
 
@@ -128,6 +142,14 @@ class Context:
 
     def get(self, key: str, default: Any = None) -> Any:
         return self.metadata.get(key, default)
+
+    def begin(self) -> None:
+        """Say that a pipeline runs over this context; raises RuntimeError when one has done so already."""
+        if self._has_begun:
+            raise RuntimeError(
+                "A pipeline has run over this context: make a new one, or dup() it before the first run."
+            )
+        self._has_begun = True
 
     def attach(self, platform: object) -> None:
         """Give the platform layer's own object a place for this build."""
@@ -153,6 +175,7 @@ class Context:
         twin.warnings = list(self.warnings)
         twin.metadata = dict(self.metadata)
         twin.rng = copy.copy(self.rng)
+        twin._has_begun = self.plan is not None
         twin._platform = copy.copy(self._platform)
         return twin
 
@@ -183,6 +206,10 @@ class Context:
         """A block with an id and provenance, not yet placed."""
         provenance = {"source": {"stage": stage or self.current_stage, "id": source}}
         return Block(id=self.ids(), metadata={**metadata, **provenance} if metadata else provenance, **fields)
+
+    def must_keep(self, source: str) -> bool:
+        """Whether this is the user's latest message, and the caller wants it to be sent in any case."""
+        return self.keep_user_message and source == self.user_message
 
     def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
         """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""

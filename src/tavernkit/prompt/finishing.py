@@ -2,32 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import as_json
+from tavernkit.values import JsonObject, as_json
 
 
 def before_trimming(ctx: Context) -> None:
     """A stage: let the application change the blocks while the budget can still be kept."""
     ctx.hooks.run_before_trimming(ctx)
+    _put_into_chat(ctx)
 
 
-def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
+def _put_into_chat(ctx: Context) -> None:
+    """Take the blocks that ask for a place in the chat there: at one depth, those of a higher order stand later."""
+    waiting = [block for block in ctx.blocks if block.insertion_point == "chat"]
+    if not waiting:
+        return
+    blocks = [block for block in ctx.blocks if block.insertion_point != "chat"]
+    waiting.sort(key=lambda block: (-block.depth, block.order))
+    # From the end of the chat back, so that no place moves before it is used.
+    for place, block in reversed([(place_in_chat(blocks, block.depth), block) for block in waiting]):
+        written = block if ctx.wording is None else block.with_(content=ctx.wording(block.role, block.content))
+        blocks.insert(place, written)
+    ctx.blocks = blocks
+
+
+def place_in_chat(blocks: Sequence[Block], depth: int) -> int:
+    """The place of what stands `depth` messages before the end of the chat; without a chat, the end of the prompt."""
+    said = [place for place, block in enumerate(blocks) if block.slot == "history" and block.enabled]
+    if not said:
+        return len(blocks)
+    return said[max(0, len(said) - depth)] if depth > 0 else said[-1] + 1
+
+
+def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
     """Keep the report, and warn of what was left out, or of what should not have been."""
     ctx.trim_report = report
     ctx.instrument(
         "trim",
-        stage="trimming",
+        stage=ctx.current_stage,
+        blocks=len(ctx.blocks),
         budget=report.budget_tokens,
         initial_tokens=report.initial_tokens,
         final_tokens=report.final_tokens,
         evictions=report.eviction_count,
     )
+    if ctx.trim_strategy not in (None, report.strategy):
+        ctx.warn(
+            "trim_strategy_ignored",
+            f"The prompt is trimmed by {report.strategy}: the platform leaves no choice, and"
+            f" trim_strategy={ctx.trim_strategy!r} has no effect.",
+            strategy=report.strategy,
+        )
     if overflow is not None:
         ctx.warn("mandatory_over_budget", str(overflow), error=overflow)
-    elif report.eviction_count:
+    lost = next((record for record in report.evictions if record.source and _is_user_message(ctx, record.source)), None)
+    if lost is not None:
+        ctx.warn(
+            "user_message_dropped",
+            f"The user's latest message ({lost.token_count} tokens) does not fit and is not sent:"
+            " shorten the prompts or raise the context size.",
+            error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
+            source=ctx.user_message,
+        )
+    if overflow is None and report.eviction_count:
         ctx.warn(
             "trimmed",
             f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit"
@@ -37,6 +80,10 @@ def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetE
         )
 
 
+def _is_user_message(ctx: Context, source: JsonObject) -> bool:
+    return ctx.user_message is not None and source.get("id") == ctx.user_message
+
+
 def settle(ctx: Context) -> None:
     """Let those act who have waited to see what trimming leaves; a trimming stage calls this once its blocks stand.
 
@@ -44,10 +91,11 @@ def settle(ctx: Context) -> None:
     """
     for act in ctx.after_trimming:
         act(ctx)
+    ctx.is_settled = True
 
 
-def write_plan(ctx: Context) -> None:
-    """Make the plan of what the stages have left in the context."""
+def write_plan(ctx: Context) -> Plan:
+    """Make the plan of what the stages have left in the context, on their way out too."""
     ctx.plan = Plan(
         blocks=tuple(ctx.blocks),
         llm_options=dict(ctx.llm_options),
@@ -58,3 +106,4 @@ def write_plan(ctx: Context) -> None:
         greeting=ctx.greeting,
         metadata=dict(ctx.metadata),
     )
+    return ctx.plan

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from functools import partial
+from typing import TypeAlias
 
 from tavernkit.errors import PipelineError
 from tavernkit.prompt.context import Context
 
-T = TypeVar("T")
-
 Stage: TypeAlias = Callable[[Context], Generator[None, None, None] | None]
-"""A function of the context. One that must also act on the way out is a generator that yields once."""
+"""A function of the context. One that must also act on the way out is a generator that yields once; what later stages
+raise is raised at its `yield`."""
 
 
 class Pipeline:
@@ -50,21 +50,35 @@ class Pipeline:
     def run(self, ctx: Context) -> Context:
         """Run every stage, then the second halves in reverse.
 
-        An exception becomes a PipelineError that names the stage, save for a verdict of the context itself (a strict
-        warning, a budget that cannot be met), which passes as it is.
+        An exception ends the stages and is thrown into the second halves instead; one that catches it ends the
+        failure, and those before it go on as if nothing had happened. What nobody catches becomes a PipelineError that
+        names the stage, save for a verdict of the context itself (a strict warning, a budget that cannot be met), which
+        passes as it is.
         """
+        if ctx.current_stage is None:
+            ctx.begin()
         suspended: list[tuple[str, Half]] = []
+        failure: _StageError | None = None
         try:
-            for name, stage in self._stages:
-                rest = _run_half(ctx, name, _first_half, stage)
-                if rest is not None:
-                    suspended.append((name, rest))
+            try:
+                for name, stage in self._stages:
+                    rest = _run_half(ctx, name, partial(_first_half, stage, ctx))
+                    if rest is not None:
+                        suspended.append((name, rest))
+            except _StageError as raised:
+                failure = raised
             while suspended:
                 name, rest = suspended.pop()
-                _run_half(ctx, name, _second_half, rest)
+                try:
+                    _run_half(ctx, name, partial(_second_half, rest, failure), failure)
+                    failure = None
+                except _StageError as raised:
+                    failure = raised
         finally:
             for _, rest in suspended:
                 rest.close()
+        if failure is not None:
+            raise failure.as_told(ctx)
         return ctx
 
     def _position(self, name: str) -> int:
@@ -80,6 +94,21 @@ class Pipeline:
 Half: TypeAlias = Generator[None, None, None]
 
 
+class _StageError(Exception):
+    """An exception on its way out, and the stage that raised it."""
+
+    def __init__(self, stage: str, error: Exception) -> None:
+        self.stage = stage
+        self.error = error
+
+    def as_told(self, ctx: Context) -> Exception:
+        if self.error is ctx.verdict:
+            return self.error
+        told = PipelineError(str(self.error) or type(self.error).__name__, stage=self.stage)
+        told.__cause__ = self.error
+        return told
+
+
 def _first_half(stage: Stage, ctx: Context) -> Half | None:
     generator = stage(ctx)
     if generator is None:
@@ -91,31 +120,40 @@ def _first_half(stage: Stage, ctx: Context) -> Half | None:
     return generator
 
 
-def _second_half(generator: Half, _: Context) -> None:
+def _second_half(generator: Half, failure: _StageError | None) -> None:
     try:
-        next(generator)
+        if failure is None:
+            next(generator)
+        else:
+            generator.throw(failure.error)
     except StopIteration:
         return
     generator.close()
     raise RuntimeError("a stage may yield only once")
 
 
-def _run_half(ctx: Context, name: str, run: Callable[[T, Context], Half | None], what: T) -> Half | None:
-    ctx.current_stage = name
+def _run_half(
+    ctx: Context, name: str, run: Callable[[], Half | None], passing: _StageError | None = None
+) -> Half | None:
+    """What is left of a stage. Raises what goes on from here: a failure of the stage, or `passing`, not caught."""
+    around, ctx.current_stage = ctx.current_stage, name
     watched = ctx.instrumenter is not None
     began = 0.0
     if watched:
         ctx.instrument("middleware_start", name=name)
         began = ctx.timer()
     try:
-        rest = run(what, ctx)
+        rest = run()
     except Exception as error:
-        ctx.instrument("middleware_error", name=name, error=error, duration_ms=(ctx.timer() - began) * 1000)
-        if error is ctx.verdict:
-            raise
-        raise PipelineError(str(error) or type(error).__name__, stage=name) from error
+        spent = (ctx.timer() - began) * 1000
+        if passing is not None and passing.error is error:
+            ctx.instrument("middleware_finish", name=name, duration_ms=spent)
+            raise passing from None
+        ctx.instrument("middleware_error", name=name, error=error, duration_ms=spent)
+        ctx.failed_stage = name
+        raise _StageError(name, error) from error
     finally:
-        ctx.current_stage = None
+        ctx.current_stage = around
     if watched:
         ctx.instrument("middleware_finish", name=name, duration_ms=(ctx.timer() - began) * 1000)
     return rest

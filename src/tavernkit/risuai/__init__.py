@@ -16,14 +16,16 @@ from tavernkit.risuai.chat_ml import ChatMLMessage, parse_chat_ml
 from tavernkit.risuai.lore_entry import LoreEntry, read_lore, write_lore_entry
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, Recollection, RollingSummary
 from tavernkit.risuai.module import Module, read_module
+from tavernkit.risuai.preset_problems import preset_problems
 from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.risuai.replying import RisuResult, shown, take_reply
 from tavernkit.risuai.scene import RisuScene, Screen
 from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings, read_settings
-from tavernkit.risuai.st_convert import convert_preset
+from tavernkit.risuai.st_convert import convert_preset, to_chat_preset
 from tavernkit.risuai.stored import AssetName
 from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.trigger import Trigger, read_triggers
+from tavernkit.risuai.unsent import unsent_prompts
 
 __all__ = [
     "AssetName",
@@ -57,6 +59,7 @@ __all__ = [
     "from_card",
     "import_card",
     "parse_chat_ml",
+    "preset_problems",
     "prompt_pipeline",
     "read_character",
     "read_lore",
@@ -68,7 +71,9 @@ __all__ = [
     "shown",
     "take_reply",
     "to_chat",
+    "to_chat_preset",
     "to_history",
+    "unsent_prompts",
     "write_lore_entry",
     "write_message",
 ]

@@ -11,9 +11,9 @@ from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.risuai.replying import RisuResult, result_of
 from tavernkit.risuai.settings import RisuSettings
-from tavernkit.risuai.stages.assembly import card_costs, template_assembly
-from tavernkit.risuai.stages.chat import chat
-from tavernkit.risuai.stages.injection import injection
+from tavernkit.risuai.stages.assembly import card_costs, compilation
+from tavernkit.risuai.stages.chat import history
+from tavernkit.risuai.stages.injection import injections
 from tavernkit.risuai.stages.inputs import hooks
 from tavernkit.risuai.stages.lore import lore
 from tavernkit.risuai.stages.memory import memory
@@ -33,10 +33,10 @@ def prompt_pipeline() -> Pipeline:
             ("parts", parts),
             ("lore", lore),
             ("card_costs", card_costs),
-            ("chat", chat),
+            ("history", history),
             ("memory", memory),
-            ("template_assembly", template_assembly),
-            ("injection", injection),
+            ("compilation", compilation),
+            ("injections", injections),
             ("before_trimming", before_trimming),
             ("trimming", trimming),
             ("request", request),
@@ -62,6 +62,10 @@ def build(
         inputs["model"] = settings.model
 
     def choose(ctx: Context) -> Pipeline:
+        if ctx.lore_engine is not None:
+            ctx.warn(
+                "lore_engine_ignored", "RisuAI's lorebook scans the books of this build: lore_engine has no effect."
+            )
         ctx.attach(Workbench(story or Story(), settings))
         return pipeline or prompt_pipeline()
 

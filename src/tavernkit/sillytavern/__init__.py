@@ -7,7 +7,9 @@ reply = sillytavern.take_reply(built, "What the model has answered.")
 """
 
 from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
+from tavernkit.sillytavern.chat_completion.unsent import unsent_prompts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.preset_problems import preset_problems
 from tavernkit.sillytavern.replying import SillyTavernResult, take_reply
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings, read_user_settings
 from tavernkit.sillytavern.stopping_strings import stopping_strings
@@ -37,10 +39,12 @@ __all__ = [
     "UserSettings",
     "build",
     "chat_pipeline",
+    "preset_problems",
     "read_user_settings",
     "stopping_strings",
     "take_reply",
     "text_pipeline",
+    "unsent_prompts",
     "with_context",
     "with_templates",
 ]

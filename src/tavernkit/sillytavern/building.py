@@ -24,7 +24,7 @@ from tavernkit.sillytavern.stages.inputs import hooks
 from tavernkit.sillytavern.stages.lore import lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
-from tavernkit.text.js_regex import compile_regex
+from tavernkit.text.js_regex import JsRegex, compile_regex
 
 _WITH_FLAGS = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 
@@ -39,9 +39,10 @@ def chat_pipeline() -> Pipeline:
             ("lore", lore),
             ("entries", entries.entries),
             ("pinned_groups", pinned.pinned_groups),
-            ("injection", injection.injection),
+            ("history", pinned.history),
+            ("injections", injection.injections),
             ("compilation", compilation.compilation),
-            ("macro_expansion", entries.macro_expansion),
+            ("macros", entries.macro_expansion),
             ("plan_assembly", assembly.plan_assembly),
             ("before_trimming", before_trimming),
             ("trimming", trimming.trimming),
@@ -55,6 +56,7 @@ def text_pipeline() -> Pipeline:
         [
             ("hooks", hooks),
             ("lore", lore),
+            ("history", text_completion.history),
             ("compilation", text_completion.compilation),
             ("plan_assembly", text_completion.plan_assembly),
             ("before_trimming", before_trimming),
@@ -77,6 +79,11 @@ def build(
         inputs["model"] = chosen_model(preset) or None
 
     def choose(ctx: Context) -> Pipeline:
+        if ctx.lore_engine is not None:
+            ctx.warn(
+                "lore_engine_ignored",
+                "SillyTavern's World Info scans the books of this build: lore_engine has no effect.",
+            )
         scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
         ctx.attach(scene)
         return pipeline or usual
@@ -130,13 +137,20 @@ def _workbench(story: Story, preset: Preset) -> tuple[ChatScene | TextWorkspace,
             )
 
 
+def activation_pattern(written: str) -> JsRegex:
+    """The pattern by which an instruct template knows its models; one without slashes ignores case.
+
+    Raises RegexError.
+    """
+    found = _WITH_FLAGS.fullmatch(written)
+    return compile_regex(found[1], found[2]) if found else compile_regex(written, "i")
+
+
 def _is_for(template: Instruct, model: str) -> bool:
-    """A pattern without slashes ignores case. One that is broken, or takes too long, finds nothing."""
+    """A pattern that is broken, or takes too long, finds nothing."""
     if not template.activation_regex:
         return False
-    written = _WITH_FLAGS.fullmatch(template.activation_regex)
-    source, flags = (written[1], written[2]) if written else (template.activation_regex, "i")
     try:
-        return compile_regex(source, flags).test(model)
+        return activation_pattern(template.activation_regex).test(model)
     except RegexError:
         return False

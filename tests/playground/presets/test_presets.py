@@ -99,6 +99,10 @@ async def test_presets_of_novelai_and_koboldai_are_text_presets(database_url: st
             preset = await upload(api, document)
             assert preset["kind"] == "text"
             assert (await api.get(f"/presets/{preset['id']}/export")).text == as_sillytavern_writes(document)
+        preset = await upload(api, {"presetVersion": 3, "name": "Reef", "parameters": novelai})
+        assert (preset["kind"], preset["name"]) == ("text", "Reef")
+        exported = await api.get(f"/presets/{preset['id']}/export")
+        assert json.loads(exported.text) == {"name": "Reef", **novelai}
 
 
 async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: str, tmp_path: Path) -> None:

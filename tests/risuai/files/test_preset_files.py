@@ -73,7 +73,17 @@ class TestReading:
         assert settings.written == PRESET
         assert report.format == format
         assert report.is_exact
-        assert is_preset_file(data) == (format != "json")
+        assert is_preset_file(data)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            *(b"", b"[]", b"{", b'{"temperature": 1, "top_p": 1}'),
+            b'{"prompts": [], "prompt_order": [{"order": []}], "jailbreak": ""}',
+        ],
+    )
+    def test_other_files_are_told_apart(self, data):
+        assert not is_preset_file(data)
 
     def test_the_oldest_files_name_the_preset_otherwise(self):
         inner = sealed(msgspec.msgpack.encode(PRESET))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.risuai.prompt.builders import texts, told
 from tests.strategies import json_values
 
-from tavernkit.risuai import PromptCard, convert_preset
+from tavernkit.risuai import PromptCard, RisuSettings, convert_preset, to_chat_preset
 
 
 def preset(*names: str, off: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
@@ -53,3 +53,17 @@ def test_a_prefill_is_for_models_that_take_one() -> None:
 def test_no_document_is_too_strange(document: Any) -> None:
     cards = convert_preset(document if isinstance(document, dict) else {})
     assert all(isinstance(card, PromptCard) for card in cards)
+
+
+markers = st.sampled_from(("chat", "lorebook", "description", "persona"))
+written = st.builds(
+    PromptCard, type=st.just("plain"), name=st.text(min_size=1), text=st.text(), role=st.sampled_from(("user", "bot"))
+)
+
+
+@given(st.lists(st.builds(PromptCard, type=markers) | written, unique_by=lambda card: card.name or card.type))
+def test_a_template_that_became_a_preset_becomes_the_same_template(cards: list[PromptCard]) -> None:
+    template = (PromptCard(type="plain", kind="main", text="Main."), *cards, PromptCard(type="jailbreak", text="Stay."))
+    document, report = to_chat_preset(RisuSettings(template=template, jailbreak_on=True))
+    assert report.is_exact
+    assert convert_preset(document) == template

@@ -342,6 +342,28 @@ def test_a_novelai_preset_is_a_text_preset() -> None:
     assert write_preset(preset) == NOVELAI
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"temperature": 1.2, "repetition_penalty": 1.5, "cfg_scale": 1},
+        {"temperature": 1.2, "repetition_penalty": 1.5, "phrase_rep_pen": "off"},
+        {"temperature": 1.2, "top_p": 0.9, "max_length": 150, "min_length": 1, "order": [1, 0]},
+    ],
+)
+def test_a_short_novelai_preset_is_a_text_preset_too(document: dict[str, Any]) -> None:
+    preset, _ = read_preset(document)
+    assert isinstance(preset, TextPreset)
+    assert preset.temp == 1.2
+
+
+def test_the_parameters_of_a_preset_that_novelai_itself_has_written_are_read() -> None:
+    preset, report = read_preset({"presetVersion": 3, "name": "Reef", "model": "kayra-v1", "parameters": NOVELAI})
+    assert isinstance(preset, TextPreset)
+    assert (preset.name, preset.temp, preset.reserved_response_tokens) == ("Reef", 1.16, 300)
+    assert [note.path for note in report.converted] == ["parameters"]
+    assert write_preset(preset) == {"name": "Reef", **NOVELAI}
+
+
 @pytest.mark.parametrize("changes", [{"genamt": 500}, {"max_length": 4000}, {"temp": 0.5, "genamt": 10}])
 def test_a_changed_novelai_preset_is_read_again_as_it_was_left(changes: dict[str, Any]) -> None:
     preset = read_preset(NOVELAI)[0].with_(**changes)

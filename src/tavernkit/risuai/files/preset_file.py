@@ -57,8 +57,14 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def is_preset_file(data: bytes) -> bool:
-    """Whether the bytes begin as a `.risup` or `.risupreset` file does."""
-    return data.startswith((GZIP, encode_rpack(GZIP)))
+    """Whether the bytes begin as a `.risup` or `.risupreset` file does, or are RisuAI's JSON of a preset."""
+    if data.startswith((GZIP, encode_rpack(GZIP))):
+        return True
+    try:
+        source = _read_json(data)
+    except PresetParseError:
+        return False
+    return bool(OWN_FIELDS & source.keys()) and not _is_sillytavern(source)
 
 
 def read_preset_file(data: bytes) -> tuple[RisuSettings, ImportReport]:

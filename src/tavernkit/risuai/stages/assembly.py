@@ -33,7 +33,7 @@ def card_costs(ctx: Context) -> None:
         bench.tokens += bench.costs(card_lines(ctx, bench, card, place))
 
 
-def template_assembly(ctx: Context) -> None:
+def compilation(ctx: Context) -> None:
     """Put everything in its order, and make blocks of it; what the chat had no room for stays before it, disabled."""
     bench = ctx.platform(Workbench)
     _place_depth_lore(ctx, bench)

@@ -22,7 +22,7 @@ _INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.+?\}\}")
 _ASSET_PROMPT = re.compile(r"\{\{asset_?prompt::.+?\}\}", re.IGNORECASE | re.DOTALL)
 
 
-def chat(ctx: Context) -> None:
+def history(ctx: Context) -> None:
     """Line up the chat and run the `start` triggers, which may change it before its messages are read."""
     bench = ctx.platform(Workbench)
     bench.chats = list(_examples(ctx, bench))
@@ -37,6 +37,8 @@ def chat(ctx: Context) -> None:
     run_phase(ctx, bench, "start")
     for place, message in enumerate(_told(bench.scene.chat.messages)):
         line = _message(ctx, bench, message, place)
+        if message.role == "user":
+            ctx.user_message = line.source
         bench.chats.append(line)
         bench.tokens += bench.cost(line)
 

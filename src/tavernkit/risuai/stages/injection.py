@@ -5,12 +5,13 @@ from __future__ import annotations
 from tavernkit.injections import Injection
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.finishing import place_in_chat
 from tavernkit.risuai.workbench import Workbench
 
 CHARACTER = "description"
 
 
-def injection(ctx: Context) -> None:
+def injections(ctx: Context) -> None:
     """Put what the application has registered around the character, or into the chat."""
     bench = ctx.platform(Workbench)
     for wanted in ctx.injections:
@@ -36,10 +37,8 @@ def injection(ctx: Context) -> None:
 
 def _place(blocks: list[Block], wanted: Injection) -> int:
     if wanted.position == "chat":
-        said = [place for place, block in enumerate(blocks) if block.slot == "history" and block.enabled]
-        if wanted.depth > 0 and said:
-            return said[max(0, len(said) - wanted.depth)]
-        return _behind(blocks, said[-1]) if said else len(blocks)
+        place = place_in_chat(blocks, wanted.depth)
+        return place if wanted.depth > 0 else _behind(blocks, place)
     about = [place for place, block in enumerate(blocks) if _tells_of_character(block)]
     if not about:
         return 0
@@ -47,8 +46,7 @@ def _place(blocks: list[Block], wanted: Injection) -> int:
 
 
 def _behind(blocks: list[Block], place: int) -> int:
-    """The place behind a message and what was already injected there."""
-    place += 1
+    """The place behind what was already injected there."""
     while place < len(blocks) and blocks[place].slot == "injection":
         place += 1
     return place

@@ -9,7 +9,6 @@ from tavernkit.dialects.caching import cache_control
 from tavernkit.errors import ParseError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import write_plan
 from tavernkit.reading import parse_json
 from tavernkit.risuai.stages.scripts import run_phase
 from tavernkit.risuai.workbench import Workbench, left_out
@@ -36,13 +35,12 @@ def request(ctx: Context) -> None:
 
 
 def plan_assembly(ctx: Context) -> None:
-    """Say how the request is to be made, and write down the plan."""
+    """Say how the request is to be made."""
     bench = ctx.platform(Workbench)
     # What the application has set itself wins.
     ctx.llm_options = {"max_tokens": bench.settings.max_response, **ctx.llm_options}
     names = SpeakerNames(char=bench.character.display_name, user=bench.scene.user_name)
     ctx.dialect_options = {"names": names, **ctx.dialect_options}
-    write_plan(ctx)
 
 
 def _run_triggers(ctx: Context, bench: Workbench) -> None:

@@ -60,6 +60,12 @@ def _prompt(ctx: Context, scene: ChatScene, entry: PromptEntry) -> Iterator[Bloc
     yield from (_block(ctx, other, _BESIDE_MAIN) for other in beside if other.beside_main == "end")
 
 
+def has_place(identifier: str, *, is_custom: bool) -> bool:
+    """Whether a prompt of the preset is sent at all: SillyTavern's own by their identifiers, a user's always."""
+    in_place = identifier in ("chatHistory", "dialogueExamples")
+    return in_place or _rank(PromptEntry(identifier=identifier, is_custom=is_custom)) is not None
+
+
 def _rank(entry: PromptEntry) -> int | None:
     if entry.identifier in _FIRST:
         return _FIRST.index(entry.identifier)

@@ -23,7 +23,7 @@ DEFAULT_ORDER = tuple(
 )
 
 _OWN_PROMPTS = {
-    "main": "Write the next reply of {{char}} in this story between {{char}} and {{user}}.",
+    "main": "Write the next reply of {{char}} in this story between {{group}} and {{user}}.",
     "nsfw": "",
     "jailbreak": "",
     "enhanceDefinitions": (
@@ -32,16 +32,25 @@ _OWN_PROMPTS = {
 }
 """What a preset without these prompts gets, in words of our own; a preset that SillyTavern has written has them all."""
 
+_USUAL_PROMPTS = {
+    identifier: PresetPrompt(
+        identifier=identifier,
+        content=_OWN_PROMPTS.get(identifier, ""),
+        system_prompt=True,
+        marker=identifier not in _OWN_PROMPTS,
+    )
+    for identifier in (toggle.identifier for toggle in DEFAULT_ORDER)
+}
+
 
 def entries(ctx: Context) -> None:
     """Choose the prompts that are switched on and meant for this kind of generation, and expand them in their order."""
     scene = ctx.platform(ChatScene)
     warn_of_unsupported(ctx, scene.preset)
-    order = prompt_order(scene.preset)
-    prompts = {prompt.identifier: prompt for prompt in reversed(scene.preset.prompts)}
+    order, prompts = prompt_order(scene.preset), known_prompts(scene.preset)
     scene.disabled = frozenset(toggle.identifier for toggle in order if not toggle.enabled)
     for toggle in order:
-        prompt = prompts.get(toggle.identifier) or _own_prompt(toggle.identifier)
+        prompt = prompts.get(toggle.identifier)
         if prompt is None:
             continue
         triggers = prompt.injection_trigger
@@ -59,12 +68,9 @@ def prompt_order(preset: ChatPreset) -> Sequence[PromptToggle]:
     return next(filter(None, lists), DEFAULT_ORDER)
 
 
-def _own_prompt(identifier: str) -> PresetPrompt | None:
-    if identifier in _OWN_PROMPTS:
-        return PresetPrompt(identifier=identifier, content=_OWN_PROMPTS[identifier], system_prompt=True)
-    if any(toggle.identifier == identifier for toggle in DEFAULT_ORDER):
-        return PresetPrompt(identifier=identifier, system_prompt=True, marker=True)
-    return None
+def known_prompts(preset: ChatPreset) -> dict[str, PresetPrompt]:
+    """The prompts by their identifiers: of two that share one the first, and ours for what the preset lacks."""
+    return _USUAL_PROMPTS | {prompt.identifier: prompt for prompt in reversed(preset.prompts)}
 
 
 def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:

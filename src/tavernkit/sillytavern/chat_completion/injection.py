@@ -14,7 +14,7 @@ EXTENSION_ORDER = 100
 """Extension prompts stand with the preset's prompts of this order, behind them."""
 
 
-def injection(ctx: Context) -> None:
+def injections(ctx: Context) -> None:
     """Take the message to be continued out of the chat where it is to come last, then put the injections in."""
     scene = ctx.platform(ChatScene)
     if ctx.generation_type == "continue" and scene.preset.continue_prefill and scene.chat:
@@ -78,7 +78,6 @@ def _at_depth(
                     slot="injection",
                     role=role,
                     content=text,
-                    insertion_point="in_chat",
                     depth=depth,
                     order=order,
                     token_budget_group="history",

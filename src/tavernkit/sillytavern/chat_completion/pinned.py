@@ -36,7 +36,7 @@ NO_RESULT = "[No content]"
 
 
 def pinned_groups(ctx: Context) -> None:
-    """Fill the markers, let the card replace what it may, and lay out the chat and the examples."""
+    """Fill the markers, and let the card replace what it may."""
     scene = ctx.platform(ChatScene)
     for filled in _filled(ctx, scene):
         scene.put_entry(_as_the_marker(scene, filled.with_(content=scene.expand(filled.content))))
@@ -45,10 +45,15 @@ def pinned_groups(ctx: Context) -> None:
         _override(scene, "main", scene.card.system_prompt)
     if settings.prefer_character_jailbreak:
         _override(scene, "jailbreak", scene.card.post_history)
+
+
+def history(ctx: Context) -> None:
+    """Lay out the chat and the examples."""
+    scene = ctx.platform(ChatScene)
     # Even what must be sent beside the chat is not counted yet: the application may still take it away.
     scene.affordable_turns = affordable_turns(ctx, scene, ctx.preset.max_prompt_tokens)
     scene.chat = [block for turn in scene.affordable_turns for block in _history_blocks(ctx, scene, turn)]
-    if not settings.strip_examples:
+    if not scene.story.settings.strip_examples:
         _lay_out_examples(ctx, scene)
     if not len(ctx.history):
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
@@ -120,7 +125,7 @@ def _history_blocks(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Iterator[
 
 def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
     """The calls in one message of the assistant, and each result in one of the tool's."""
-    source = f"message:{turn.index}"
+    source = turn.source
     calls = [
         {
             "id": _text(call, "id"),
@@ -161,10 +166,11 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
         text = f'"{text}"'
     named = scene.preset.names_behavior == COMPLETION
     return ctx.new_block(
-        source=f"message:{turn.index}",
+        source=turn.source,
         slot="history",
         role=role,
         content=text,
+        removable=not ctx.must_keep(turn.source),
         name=(sanitised_name(turn.name) or None) if named else None,
         attachments=_attachments(scene, turn),
         message_metadata=turn.metadata,

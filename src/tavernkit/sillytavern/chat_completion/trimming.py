@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
+from tavernkit.prompt.unsent import made_of
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 
@@ -33,13 +34,13 @@ TOKENS_AROUND_NAME = 1
 
 
 def trimming(ctx: Context) -> None:
-    """Fit the blocks into the window, say what had to go, and write down the plan."""
+    """Fit the blocks into the window, and say what had to go."""
     scene = ctx.platform(ChatScene)
     budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
     share = _Share(ctx.blocks, budget, _counter(ctx))
     overflow = share.give(examples_first=scene.story.settings.pin_examples)
     report = share.report()
-    tell_of_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
+    report_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
     ctx.blocks = [
         block if place in share.given or not block.enabled else block.disable()
         for place, block in enumerate(ctx.blocks)
@@ -48,7 +49,6 @@ def trimming(ctx: Context) -> None:
     if scene.preset.squash_system_messages:
         ctx.blocks = _squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
-    write_plan(ctx)
 
 
 def _overflow_error(block: Block, report: TrimReport) -> TokenBudgetExceeded:
@@ -112,11 +112,13 @@ class _Share:
         fixed = [place for place, block in enumerate(blocks) if not block.removable]
         crowding = without_room(blocks, self._costs, fixed, self.budget)
         prompts = [place for place in at_once if not blocks[place].removable and place not in crowding]
+        kept = [place for place in self._in(*_IN_CHAT, *_EXAMPLES) if not blocks[place].removable]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
         asked = self._in("impersonation", "quiet")
         prefilled = self._in("continue_prefill")
         try:
+            self._admit_all(kept)
             self._admit_all(descriptions)
             self._reserve(asked)
             self._admit_all(prompts[len(descriptions) :])
@@ -177,9 +179,11 @@ class _Share:
             self._admit_all(dialogue)
 
     def _units(self, places: Iterable[int]) -> list[list[int]]:
-        """What stands or falls together: the blocks of a bundle, or one alone."""
+        """What stands or falls together and is not yet given: the blocks of a bundle, or one alone."""
         units: dict[str | int, list[int]] = {}
         for place in places:
+            if place in self.given:
+                continue
             bundle = self._blocks[place].bundle
             units.setdefault(place if bundle is None else bundle, []).append(place)
         return list(units.values())
@@ -236,5 +240,5 @@ def _merged(ctx: Context, run: Sequence[Block]) -> Block:
         content="\n".join(block.content for block in run),
         removable=False,
         token_budget_group="system",
-        metadata={"parts": [block.source.get("id") for block in run]},
+        metadata={"parts": [part for block in run for part in made_of(block)]},
     )

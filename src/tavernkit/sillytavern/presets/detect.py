@@ -47,9 +47,8 @@ CHAT_ALONE = frozenset(
     | {"openai_model", "new_chat_prompt", "impersonation_prompt", "wi_format", "main_prompt", "stream_openai"}
 )
 TEXT_ALONE = frozenset(
-    {"temp", "rep_pen", "rep_pen_range", "typical_p", "typical", "tfs", "mirostat_mode", "sampler_order"}
-    | {"tail_free_sampling", "repetition_penalty_range", "repetition_penalty_slope", "phrase_rep_pen"}
-    | {"repetition_penalty_frequency", "repetition_penalty_presence"}
+    {*TextPreset.__struct_fields__, *TextPreset.OLD_NAMES, "phrase_rep_pen"}
+    - {*ChatPreset.__struct_fields__, *ChatPreset.OLD_NAMES}
 )
 CHAT_SAMPLERS = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penalty", "repetition_penalty"})
 MASTER_PARTS = ("instruct", "context", "sysprompt", "preset", "reasoning")
@@ -62,12 +61,15 @@ def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[SillyTavernPr
     a template whose essential fields are no text. Any other field of a wrong type gets its default, and a note.
     """
     document = _parse(source) if isinstance(source, bytes | str) else source
+    report = ReportBuilder()
+    if "presetVersion" in document and isinstance(parameters := document.get("parameters"), Mapping):
+        document = {"name": document.get("name"), **parameters}
+        report.converted("parameters", "a preset as NovelAI itself writes it: its parameters are read")
     kind = _kind_of(document)
     fields, error = ESSENTIAL.get(kind, ((), InvalidPresetError))
     for field in fields:
         if field in document and not isinstance(document[field], str):
             raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; write \"\" to leave it empty.")
-    report = ReportBuilder()
     return decode(kind, document, report), report.build(FORMATS[kind])
 
 
@@ -103,7 +105,7 @@ def _kind_of(document: JsonObject) -> type[SillyTavernPreset]:
     if "content" in names and names & {"name", "post_history"}:
         return SystemPrompt
     if len(names & CHAT_SAMPLERS) >= 2:
-        return ChatPreset
+        return TextPreset if names & TEXT_ALONE else ChatPreset
     raise InvalidPresetError(
         "This is no SillyTavern preset: it has none of the fields of a chat-completion or text-completion preset, "
         "of an instruct, context, system-prompt or reasoning template, or of a master export."

@@ -2,7 +2,7 @@
 
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
 from tavernkit.sillytavern.text_completion.scene import LeftOut, TextPiece, TextPrompt, TextScene
-from tavernkit.sillytavern.text_completion.stages import TextWorkspace, compilation, plan_assembly, trimming
+from tavernkit.sillytavern.text_completion.stages import TextWorkspace, compilation, history, plan_assembly, trimming
 
 __all__ = [
     "LeftOut",
@@ -12,6 +12,7 @@ __all__ = [
     "TextWorkspace",
     "assemble_text_prompt",
     "compilation",
+    "history",
     "plan_assembly",
     "trimming",
 ]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.errors import MissingInputError, TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
@@ -30,11 +30,12 @@ _GROUPS = {"message": "history", "example": "examples", "injection": "history", 
 
 
 class TextWorkspace(Scene):
-    """The workbench of a text completion; `prompt` is the text in its pieces."""
+    """The workbench of a text completion; `text` is what it is made of, `prompt` the text in its pieces."""
 
     def __init__(self, story: Story) -> None:
         super().__init__(story, "text")
         self.preset = TextPreset()
+        self.text: TextScene | None = None
         self.prompt: TextPrompt | None = None
         self._expanded_once: dict[str, str] = {}
 
@@ -66,6 +67,12 @@ class TextWorkspace(Scene):
         return least_line(self.speakers())
 
 
+def history(ctx: Context) -> None:
+    """Gather what the text is made of; how much of the chat has room is known only when it is put together."""
+    scene = ctx.platform(TextWorkspace)
+    scene.text = _text_scene(ctx, scene)
+
+
 def compilation(ctx: Context) -> None:
     """Put the text together within its budget, and make a block of each of its pieces."""
     scene = ctx.platform(TextWorkspace)
@@ -76,14 +83,18 @@ def compilation(ctx: Context) -> None:
         return text_scene.with_(turns=turns, has_older=not is_whole)
 
     is_continue = ctx.generation_type == "continue"
-    text_scene = _text_scene(ctx, scene)
+    text_scene = scene.text
+    if text_scene is None:
+        ctx.fail(
+            MissingInputError("the text is put together behind the stage that gathers what it is made of: history")
+        )
     if is_continue:
         text_scene = with_turns(text_scene, ctx.preset.max_prompt_tokens)
     try:
         scene.prompt = prompt = assemble_text_prompt(text_scene, None if is_continue else with_turns)
     except InvalidContextTemplateError as error:
         ctx.fail(error)
-    said = {f"message:{turn.index}": turn.text for turn in scene.affordable_turns}
+    said = {turn.source: turn.text for turn in scene.affordable_turns}
     ctx.blocks.extend(_block(ctx, piece, said.get(piece.source)) for piece in prompt.pieces)
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
@@ -111,7 +122,7 @@ def plan_assembly(ctx: Context) -> None:
 
 
 def trimming(ctx: Context) -> None:
-    """Write down what fitted and what did not."""
+    """Fit what hooks have changed, and say what has fitted and what has not."""
     scene = ctx.platform(TextWorkspace)
     if (
         scene.prompt is not None
@@ -119,8 +130,7 @@ def trimming(ctx: Context) -> None:
     ):
         _fit_what_hooks_changed(ctx)
     settle(ctx)
-    tell_of_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
-    write_plan(ctx)
+    report_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
 
 
 def _overflow_error(prompt: TextPrompt | None) -> TokenBudgetExceeded | None:
@@ -129,7 +139,7 @@ def _overflow_error(prompt: TextPrompt | None) -> TokenBudgetExceeded | None:
     return TokenBudgetExceeded(
         budget=prompt.budget,
         actual=prompt.mandatory_tokens,
-        advice="No message of the chat has found a place: shorten the card or raise the context size.",
+        advice="There is no room for the rest of the chat: shorten the card or raise the context size.",
     )
 
 
@@ -161,6 +171,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
+        kept=ctx.user_message if ctx.keep_user_message else None,
         chat_length=len(chat),
         last_is_user=bool(chat) and chat[-1].is_user,
         extension_prompts=tuple(
@@ -207,7 +218,7 @@ def _block(ctx: Context, piece: TextPiece, said: str | None) -> Block:
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,
-        removable=kind in _GROUPS,
+        removable=kind in _GROUPS and not ctx.must_keep(piece.source),
         token_budget_group=_GROUPS.get(kind, "system"),
         metadata=metadata if said is None else {**metadata, "said": said},
     )

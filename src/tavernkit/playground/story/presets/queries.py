@@ -69,20 +69,14 @@ def blank_preset(kind: str) -> dict[str, Json]:
     return {} if kind == RISUAI else write_preset(KINDS[kind]())
 
 
-_OF_RISUAI = frozenset({"promptTemplate", "formatingOrder"})
-"""Fields that a preset of RisuAI has, and none of SillyTavern."""
-
-
 def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
     if is_preset_file(file):
         return _read_risuai(file)
-    document = parse_json(file, what="The preset")
-    fields = document if isinstance(document, dict) else {}
-    if fields.keys() & _OF_RISUAI:
-        return _read_risuai(file)
     preset, report = read_preset(file)
-    return preset, report, fields
+    written, document = write_preset(preset), parse_json(file, what="The preset")
+    # The fields keep the order of the file, unless the preset was only a part of it.
+    return preset, report, document if isinstance(document, dict) and document == written else written
 
 
 def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:

@@ -1,0 +1,57 @@
+"""Which cards of a preset's template are switched on and yet not in the prompt, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tavernkit.prompt.built import Built
+from tavernkit.prompt.unsent import UnsentPrompt, made_of
+from tavernkit.risuai.replying import RisuResult
+from tavernkit.risuai.settings import PromptCard, RisuSettings
+from tavernkit.risuai.st_convert import is_on
+from tavernkit.risuai.template.cards import KNOWN_CARDS
+
+_PLACES = ("postEverything", "cache")
+"""Cards that only mark a place."""
+_UNFILLED: Mapping[str, str] = {
+    "persona": "there is no persona",
+    "description": "the character has no description",
+    "authornote": "the chat has no note",
+    "lorebook": "no lore entry was activated",
+    "memory": "there is no memory of this chat",
+    "chat": "there is no message in this part of the chat",
+}
+_WITHOUT_OWN_NAME: Mapping[str, tuple[str, ...]] = {
+    "lorebook": ("lore:",),
+    "chat": ("message:", "example:", "new_chat"),
+    "memory": ("memory",),
+}
+"""How the sources of blocks begin that come from a card, but are not named after it."""
+
+
+def unsent_prompts(settings: RisuSettings, built: Built[RisuResult]) -> tuple[UnsentPrompt, ...]:
+    """The cards that made no block of the plan, in the template's order; a preset without a template has none.
+
+    What trimming left out is a disabled block of the plan, and not among them.
+    """
+    used = {name for block in built.plan.blocks for name in made_of(block)}
+    unsent: list[UnsentPrompt] = []
+    for place, card in enumerate(settings.template or ()):
+        identifier = f"card:{place}:{card.type}"
+        begins = (identifier, *_WITHOUT_OWN_NAME.get(card.type, ()))
+        if is_on(card, settings) and card.type not in _PLACES and not any(name.startswith(begins) for name in used):
+            reason, sentence = _why_not(card)
+            unsent.append(UnsentPrompt(identifier=identifier, name=card.name, reason=reason, sentence=sentence))
+    return tuple(unsent)
+
+
+def _why_not(card: PromptCard) -> tuple[str, str]:
+    if card.type not in KNOWN_CARDS:
+        return "unknown_card", f"RisuAI has no card of the type {card.type!r}"
+    if card.type in _UNFILLED:
+        return "nothing_to_fill_in", _UNFILLED[card.type]
+    if not card.text:
+        return "empty", "it has no text"
+    if card.type == "chatML":
+        return "empty", "there is no message in it that is written as ChatML"
+    return "empty_after_macros", "nothing is left of it once its macros are expanded"
