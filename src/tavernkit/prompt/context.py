@@ -39,7 +39,32 @@ T = TypeVar("T")
 
 
 class BuildInputs(TypedDict, total=False):
-    """What a build is given; all of it is optional."""
+    """What a build is given; all of it is optional, save that a prompt needs a character and a user.
+
+    character          who speaks
+    user               whom they speak with
+    history            the chat so far, oldest message first: a ChatHistory, or any iterable of messages and mappings
+    message            what the user says now
+    attachments        what the user shows with it
+    preset             the token budget, and on a platform all that its presets say
+    books              lorebooks besides the character's own
+    lore_engine        what finds the activated entries, in a build without a platform
+    trim_strategy      what is left out first where there is no room: group_order or priority
+    keep_user_message  send the user's latest message in any case
+    generation_type    normal, continue, impersonate, swipe, regenerate or quiet
+    model              the model's name, for counting tokens
+    variables          where macros keep their variables
+    estimator          what counts tokens
+    hooks              the application's hooks
+    injections         texts that the application puts into the prompt by name
+    clock              what gives the current time
+    rng                what decides chance
+    ids                what gives each block its id
+    strict             raise an error where a build would warn
+    instrumenter       who is told of every stage
+    warning_handler    who is told of every warning
+    metadata           anything else that your stages need, as ctx["key"]
+    """
 
     character: Character | None
     user: User | None
