@@ -319,3 +319,14 @@ def test_the_platforms_are_imported_when_they_are_first_used() -> None:
         "tavernkit.sillytavern.build; tavernkit.risuai.build"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_plan_says_what_it_has_and_what_it_costs() -> None:
+    said = [{"role": "user", "content": "word " * 50}, {"role": "user", "content": "Last."}]
+    plan = plain(history=said, preset=BudgetPreset(context_window_tokens=130, reserved_response_tokens=40))
+    assert plan.trim_report is not None
+    assert [plan.block(record.block_id) for record in plan.trim_report.evictions] == list(plan.left_out)
+    assert [block.content for block in plan.blocks_of("history")] == ["Last."]
+    assert sum(plan.tokens().values()) == sum(block.tokens() for block in plan.enabled_blocks)
+    with pytest.raises(KeyError, match="no block with the id 'nobody'"):
+        plan.block("nobody")
