@@ -82,12 +82,12 @@ def build_on(
 def run(pipeline: Pipeline, ctx: Context) -> Plan:
     """Run a pipeline over a context that you made yourself, write down the plan, and run the hooks for it."""
     pipeline.run(ctx)
-    if ctx.failed_stage is not None and not ctx.is_settled:
+    if ctx.failure is not None and not ctx.is_settled:
         raise PipelineError(
             "a stage has caught this failure, but there is no finished prompt: who catches it must put blocks into"
             " ctx.blocks and call settle(ctx)",
-            stage=ctx.failed_stage,
-        )
+            stage=ctx.failure.stage,
+        ) from ctx.failure
     plan = write_plan(ctx)
     ctx.hooks.run_after_build(ctx)
     return plan

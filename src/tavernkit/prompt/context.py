@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 
 from tavernkit.characters.character import Character, User
-from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
+from tavernkit.errors import MissingInputError, PipelineError, StrictModeError, TavernKitError
 from tavernkit.history import ChatHistory, HistorySource, wrap
 from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
 from tavernkit.injections import InjectionRegistry, Injections
@@ -101,7 +101,7 @@ class Context:
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
     `user_message` is the source of the user's latest message, once a stage has laid out the chat. `is_settled` says
-    that the blocks have been trimmed, `failed_stage` which stage has raised an exception.
+    that the blocks have been trimmed, `failure` names the stage that has failed, with what it raised as its cause.
     """
 
     def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
@@ -150,7 +150,7 @@ class Context:
         self.plan: Plan | None = None
 
         self.current_stage: str | None = None
-        self.failed_stage: str | None = None
+        self.failure: PipelineError | None = None
         self.is_settled = False
         self._has_begun = False
         self.verdict: TavernKitError | None = None
