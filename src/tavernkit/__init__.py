@@ -5,7 +5,13 @@ import tavernkit
 card = tavernkit.characters.load("mira.png").card
 built = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
 built.plan.to_messages("anthropic")
+
+The platforms, `tavernkit.sillytavern` and `tavernkit.risuai`, are imported when they are first used.
 """
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from tavernkit import characters, dialects, lore
 from tavernkit.characters import Character, CharacterCard, User
@@ -64,6 +70,16 @@ from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStage
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, TrimResult
 from tavernkit.prompt.warning import BuildWarning
+
+if TYPE_CHECKING:
+    from tavernkit import risuai, sillytavern
+else:
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in ("risuai", "sillytavern"):
+            return import_module(f"tavernkit.{name}")
+        raise AttributeError(f"module 'tavernkit' has no attribute {name!r}")
+
 
 __version__ = "0.1.0"
 
@@ -140,7 +156,9 @@ __all__ = [
     "lore",
     "on_load",
     "plain_pipeline",
+    "risuai",
     "run",
     "run_load_hooks",
+    "sillytavern",
     "wrap_history",
 ]

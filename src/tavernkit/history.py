@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -10,28 +12,35 @@ from tavernkit.prompt.message import Message
 
 @runtime_checkable
 class ChatHistory(Protocol):
-    """A chat. An adapter over a database answers `last` and the counts with a query and never loads everything."""
+    """A chat. A subclass gets `last` and `count_role` for nothing, by reading everything; an adapter over a database
+    answers them, and the length, with a query."""
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Message]:
         """Oldest first."""
 
+    @abstractmethod
     def __len__(self) -> int: ...
 
     def last(self, count: int) -> Sequence[Message]:
         """The newest `count` messages, oldest of them first."""
+        return tuple(deque(self, maxlen=max(0, count)))
 
     def count_role(self, role: str) -> int:
         """How many messages that role has written."""
+        return sum(message.role == role for message in self)
 
+    @abstractmethod
     def append(self, message: Message) -> None: ...
 
+    @abstractmethod
     def clear(self) -> None: ...
 
 
 HistorySource: TypeAlias = ChatHistory | Iterable[Message | Mapping[str, Any]] | None
 
 
-class InMemoryHistory:
+class InMemoryHistory(ChatHistory):
     """A chat in a list."""
 
     def __init__(self, messages: Iterable[Message | Mapping[str, Any]] = ()) -> None:
@@ -45,9 +54,6 @@ class InMemoryHistory:
 
     def last(self, count: int) -> Sequence[Message]:
         return self._messages[-count:] if count > 0 else []
-
-    def count_role(self, role: str) -> int:
-        return [message.role for message in self._messages].count(role)
 
     def append(self, message: Message) -> None:
         self._messages.append(Message.coerce(message))

@@ -5,6 +5,7 @@ For wiring that happens once when a program starts, see `tavernkit.load_hooks`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -19,20 +20,26 @@ class HookRegistry(Protocol):
     when all blocks stand: what they add counts against the budget like everything else. `after_build` hooks see the
     finished plan, in `ctx.plan`."""
 
+    @abstractmethod
     def before_build(self, hook: BuildHook) -> BuildHook: ...
 
+    @abstractmethod
     def before_trimming(self, hook: BuildHook) -> BuildHook: ...
 
+    @abstractmethod
     def after_build(self, hook: BuildHook) -> BuildHook: ...
 
+    @abstractmethod
     def run_before_build(self, ctx: Context) -> None: ...
 
+    @abstractmethod
     def run_before_trimming(self, ctx: Context) -> None: ...
 
+    @abstractmethod
     def run_after_build(self, ctx: Context) -> None: ...
 
 
-class BuildHooks:
+class BuildHooks(HookRegistry):
     """Hooks in the order they were registered. The methods can be used as decorators."""
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Literal, Protocol, TypeAlias
 
@@ -27,21 +28,25 @@ class Injection(Value, frozen=True, kw_only=True):
 
 
 class InjectionRegistry(Protocol):
-    """Injections by id; registering an id again replaces it."""
+    """Injections by id; registering an id again replaces it. A subclass gets `ephemeral_ids` for nothing."""
 
+    @abstractmethod
     def register(self, injection: Injection) -> None: ...
 
+    @abstractmethod
     def remove(self, id: str) -> None: ...
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Injection]:
         """In the order of their ids, so that a prompt does not depend on who registered first."""
 
     @property
     def ephemeral_ids(self) -> tuple[str, ...]:
         """What the caller should remove once a build has used it."""
+        return tuple(injection.id for injection in self if injection.ephemeral)
 
 
-class Injections:
+class Injections(InjectionRegistry):
     """A registry in memory."""
 
     def __init__(self, *injections: Injection) -> None:
@@ -55,7 +60,3 @@ class Injections:
 
     def __iter__(self) -> Iterator[Injection]:
         return iter(sorted(self._by_id.values(), key=lambda injection: injection.id))
-
-    @property
-    def ephemeral_ids(self) -> tuple[str, ...]:
-        return tuple(injection.id for injection in self if injection.ephemeral)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Protocol
 
 from tavernkit.values import Value
 
 
 class Preset(Protocol):
-    """The token budget; everything else in a preset is the platform's."""
+    """The token budget; everything else in a preset is the platform's. A subclass gets `max_prompt_tokens` for
+    nothing."""
 
     @property
+    @abstractmethod
     def context_window_tokens(self) -> int: ...
 
     @property
+    @abstractmethod
     def reserved_response_tokens(self) -> int: ...
 
     @property
     def max_prompt_tokens(self) -> int:
         """What is left for the prompt."""
+        return max(0, self.context_window_tokens - self.reserved_response_tokens)
 
 
 class BudgetPreset(Value, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.dialects.schemas import SCHEMAS, validate
 from tests.dialects.strategies import conversations
 
-from tavernkit import dialects
+from tavernkit import Block, Plan, dialects
 from tavernkit.dialects import DialectOptions, PostProcessing, SpeakerNames, WireMessage
 from tavernkit.errors import DialectError, UnknownDialectError
 from tavernkit.prompt.message import Attachment, Message
@@ -134,7 +134,7 @@ def test_an_unknown_dialect_is_refused_with_the_known_names() -> None:
 
 
 def test_an_unknown_option_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="no option 'prefil'"):
+    with pytest.raises(TypeError, match="option 'prefil'"):
         dialects.convert([], prefil="Sure,")
 
 
@@ -191,6 +191,21 @@ def test_anyone_can_register_a_dialect() -> None:
     assert "shout" in dialects.names()
     assert dialects.get("shout") is shout
     assert dialects.convert([Message(role="user", content="hi")], "shout", prefill="!") == "HI!"
+
+
+def test_a_dialect_may_have_options_of_its_own() -> None:
+    def repeated(messages: Any, options: DialectOptions) -> str:
+        return " ".join(str(message.body) for message in messages) * int(options.own.get("times", 1))
+
+    dialects.register("repeated", repeated, options=["times"])
+    plan = Plan(blocks=(Block(role="user", content="hi"),), dialect_options={"times": 2})
+    assert plan.to_messages("repeated") == "hihi"
+    assert plan.to_messages("repeated", times=3) == "hihihi"
+    assert plan.to_messages("text") == "user: hi\nassistant:"
+    with pytest.raises(TypeError, match="No dialect has an option 'time'"):
+        plan.to_messages("repeated", time=3)
+    with pytest.raises(ValueError, match="Every dialect has the option 'model'"):
+        dialects.register("other", repeated, options=["model"])
 
 
 def test_a_registered_name_is_replaced_only_on_request() -> None:

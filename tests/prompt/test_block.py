@@ -34,6 +34,7 @@ def test_with_round_trips(block: Block, other: Block) -> None:
 @given(blocks)
 def test_convenience_updates_change_one_field(block: Block) -> None:
     assert block.disable() == block.with_(enabled=False)
+    assert block.enable() == block.with_(enabled=True)
     assert block.with_priority(7) == block.with_(priority=7)
 
 

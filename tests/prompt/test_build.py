@@ -1,3 +1,5 @@
+import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -301,3 +303,30 @@ def test_another_process_builds_the_same_prompt() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("make", [build, sillytavern.build, risuai.build])
+def test_help_shows_every_input_with_a_sentence(make: Callable[..., object]) -> None:
+    inputs = inspect.signature(make).parameters
+    assert inputs.keys() >= {*BuildInputs.__annotations__, "pipeline", "trace"}
+    told = dict(re.findall(r"^(\w+) {2,}(\S.+)$", inspect.getdoc(make) or "", re.MULTILINE))
+    assert told.keys() == inputs.keys()
+
+
+def test_the_platforms_are_imported_when_they_are_first_used() -> None:
+    program = (
+        "import sys, tavernkit; assert 'tavernkit.sillytavern' not in sys.modules;"
+        "tavernkit.sillytavern.build; tavernkit.risuai.build"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_plan_says_what_it_has_and_what_it_costs() -> None:
+    said = [{"role": "user", "content": "word " * 50}, {"role": "user", "content": "Last."}]
+    plan = plain(history=said, preset=BudgetPreset(context_window_tokens=130, reserved_response_tokens=40))
+    assert plan.trim_report is not None
+    assert [plan.block(record.block_id) for record in plan.trim_report.evictions] == list(plan.left_out)
+    assert [block.content for block in plan.blocks_of("history")] == ["Last."]
+    assert sum(plan.tokens().values()) == sum(block.tokens() for block in plan.enabled_blocks)
+    with pytest.raises(KeyError, match="no block with the id 'nobody'"):
+        plan.block("nobody")

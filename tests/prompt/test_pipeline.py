@@ -214,8 +214,8 @@ def catching(kind: type[Exception], *, settles: bool):
     def stage(ctx: Context) -> Iterator[None]:
         try:
             yield
-        except kind as error:
-            ctx.warn("fallback", f"{ctx.failed_stage} failed: {error}")
+        except kind:
+            ctx.warn("fallback", str(ctx.failure))
             ctx.blocks = [ctx.new_block(source="fallback", content="A prompt in its place.")]
             if settles:
                 settle(ctx)
@@ -258,7 +258,7 @@ def test_a_stage_may_catch_what_later_stages_raise_and_put_another_prompt_in_pla
     )
     plan = run(pipeline, ctx)
     assert [message.content for message in plan.messages] == ["A prompt in its place."]
-    assert [str(warning) for warning in plan.warnings] == ["broken failed: 'pony'"]
+    assert [str(warning) for warning in plan.warnings] == ["'pony' (stage: broken)"]
     assert ctx["log"] == ["outer in", "inner in", "outer out"]
     assert [stage.name for stage in collector.stages if "error" in stage.stats] == ["broken"]
 
@@ -276,6 +276,7 @@ def test_a_failure_that_is_caught_without_a_finished_prompt_is_an_error_that_say
     with pytest.raises(PipelineError, match="no finished prompt") as caught:
         run(guarded, Context())
     assert caught.value.stage == "broken"
+    assert str(caught.value.__cause__) == "'pony' (stage: broken)"
 
 
 def test_what_a_stage_raises_instead_names_that_stage() -> None:

@@ -10,7 +10,6 @@ from tavernkit.cli.output import Printer, shorten
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.tokens import default_estimator, message_tokens
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.unsent import UnsentPrompt
@@ -166,7 +165,7 @@ def _measured(block: Block, model: str | None) -> dict[str, Any]:
         "name": block.name,
         "slot": block.slot,
         "source": block.source,
-        "tokens": message_tokens(block.to_message(), default_estimator(), model),
+        "tokens": block.tokens(model_hint=model),
         "sent": block.enabled,
         "content": block.content,
     }
@@ -191,13 +190,13 @@ def _out_of_reach(plan: Plan, history: Sequence[Message]) -> int:
 
 def _reasons(plan: Plan) -> Mapping[str, str]:
     """Why each block that is not sent is missing, by its id."""
-    missing = [block for block in plan.blocks if not block.enabled]
+    missing = plan.left_out
     overflowed = any(warning.code == "mandatory_over_budget" for warning in plan.warnings)
     misfits = _misfits(missing)
     return {block.id: _reason(block, block.id in misfits, overflowed=overflowed) for block in missing}
 
 
-def _misfits(missing: list[Block]) -> frozenset[str]:
+def _misfits(missing: Sequence[Block]) -> frozenset[str]:
     """The blocks that had no room themselves: the newest of the chat, the first of the examples."""
     history = [block for block in missing if block.token_budget_group == "history"]
     examples = [block for block in missing if block.token_budget_group == "examples"]

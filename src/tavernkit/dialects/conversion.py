@@ -29,11 +29,12 @@ def convert(messages: Sequence[MessageSource], dialect: str = "openai", **option
     """Write messages in a provider's format.
 
     Takes `Message` values and OpenAI-shaped mappings, mixed, and changes neither. Options are the fields of
-    `DialectOptions`. Raises UnknownDialectError, DialectError for messages that the format cannot express, TypeError
-    for an option that does not exist.
+    `DialectOptions`, and those that dialects were registered with; a dialect reads its own. Raises
+    UnknownDialectError, DialectError for messages that the format cannot express, TypeError for an option that no
+    dialect has.
     """
     write = registry.get(dialect)
-    chosen = _options(options)
+    chosen = _options(dialect, options)
     merging = MODES[chosen.post_processing]
     read, _ = map_notes(
         read_messages(_accepted(messages, dialect)), system_anywhere=_takes_system_anywhere(dialect, merging)
@@ -45,7 +46,7 @@ def note_mappings(
     messages: Sequence[MessageSource], dialect: str = "openai", **options: Any
 ) -> tuple[NoteMapping, ...]:
     """What `convert` makes of each developer note, for whoever explains a prompt."""
-    merging = MODES[_options(options).post_processing]
+    merging = MODES[_options(dialect, options).post_processing]
     return map_notes(read_messages(messages), system_anywhere=_takes_system_anywhere(dialect, merging))[1]
 
 
@@ -53,15 +54,19 @@ def _takes_system_anywhere(dialect: str, merging: Merging | None) -> bool:
     return registry.registered(dialect).system_anywhere and not (merging is not None and merging.strict)
 
 
-def _options(given: dict[str, Any]) -> DialectOptions:
-    unknown = [name for name in given if name not in DialectOptions.__struct_fields__]
+def _options(dialect: str, given: dict[str, Any]) -> DialectOptions:
+    special = registry.special_options()
+    known = (*(name for name in DialectOptions.__struct_fields__ if name != "own"), *sorted(special))
+    unknown = [name for name in given if name not in known]
     if unknown:
-        known = ", ".join(DialectOptions.__struct_fields__)
-        raise TypeError(f"convert() has no option {unknown[0]!r}. Known: {known}.")
+        raise TypeError(f"No dialect has an option {unknown[0]!r}. Known: {', '.join(known)}.")
+    mine = registry.registered(dialect).options
+    own = {name: value for name, value in given.items() if name in mine}
+    given = {name: value for name, value in given.items() if name not in special}
     names = given.get("names")
     if isinstance(names, Mapping):
         given["names"] = msgspec.convert(names, SpeakerNames)
-    options = DialectOptions(**given)
+    options = DialectOptions(**given, own=own)
     if options.post_processing not in MODES:
         raise ValueError(f"No post-processing mode {options.post_processing!r}. Known: {', '.join(MODES)}.")
     return options

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
 from tavernkit.errors import UnknownDialectError
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
 
 DEFAULT_PLACEHOLDER = "Please begin."
 
@@ -33,6 +33,7 @@ class DialectOptions(Value, frozen=True, kw_only=True):
     prefix_field        the field that marks a trailing assistant message as the beginning of the reply
     post_processing     how messages are merged before they are converted
     verbatim            the messages are one finished text in pieces: join them as they are
+    own                 the options that a dialect of your own has registered, by their names
     """
 
     names: SpeakerNames = SpeakerNames()
@@ -48,6 +49,7 @@ class DialectOptions(Value, frozen=True, kw_only=True):
     prefix_field: str = ""
     post_processing: PostProcessing = "none"
     verbatim: bool = False
+    own: JsonObject = {}
 
 
 Dialect: TypeAlias = Callable[[Sequence[WireMessage], DialectOptions], Json]
@@ -70,6 +72,7 @@ class Registered(NamedTuple):
     dialect: Dialect
     accepts: Accepts
     system_anywhere: bool
+    options: frozenset[str]
 
 
 _dialects: dict[str, Registered] = {}
@@ -81,14 +84,19 @@ def register(
     *,
     accepts: Accepts = EVERYTHING,
     system_anywhere: bool = True,
+    options: Iterable[str] = (),
     replace: bool = False,
 ) -> None:
     """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
     whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
-    joined to a user's message."""
+    joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
+    `DialectOptions.own`."""
     if name in _dialects and not replace:
         raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    _dialects[name] = Registered(dialect, accepts, system_anywhere)
+    taken = sorted({*options} & {*DialectOptions.__struct_fields__})
+    if taken:
+        raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")
+    _dialects[name] = Registered(dialect, accepts, system_anywhere, frozenset(options))
 
 
 def get(name: str) -> Dialect:
@@ -98,6 +106,11 @@ def get(name: str) -> Dialect:
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
     return tuple(sorted(_dialects))
+
+
+def special_options() -> frozenset[str]:
+    """The options that dialects were registered with."""
+    return frozenset().union(*(known.options for known in _dialects.values()))
 
 
 def registered(name: str) -> Registered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Protocol, TypeVar
 
 from tavernkit.lore.book import Book, Entry
@@ -34,4 +35,5 @@ Input = TypeVar("Input", bound=ScanInput, contravariant=True)
 class LoreEngine(Protocol[Input]):
     """Finds out which entries of which books belong into this prompt."""
 
+    @abstractmethod
     def scan(self, scan_input: Input) -> LoreResult: ...

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ahocorasick_rs import AhoCorasick
 
 from tavernkit.lore.book import Book, Entry
-from tavernkit.lore.engine import LoreResult, ScanInput
+from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.text.js_strings import well_formed
@@ -23,7 +23,7 @@ class _Awake(Value, frozen=True, kw_only=True):
     tokens: int
 
 
-class PlainLore:
+class PlainLore(LoreEngine[ScanInput]):
     """Wakes constant entries and those with a primary key (and, if selective, a secondary key) in the last messages;
     in a book that scans recursively, what an awake entry says may wake others.
 

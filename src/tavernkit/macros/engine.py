@@ -6,6 +6,7 @@ The two platforms' engines share no grammar, only this contract.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from typing import Any, Protocol
 
 from tavernkit.macros.variables import VariablesStore
@@ -15,31 +16,40 @@ class MacroEnvironment(Protocol):
     """What every macro may ask for. Platforms extend it."""
 
     @property
+    @abstractmethod
     def character_name(self) -> str: ...
 
     @property
+    @abstractmethod
     def user_name(self) -> str: ...
 
+    @abstractmethod
     def get_var(self, name: str, scope: str = "local") -> Any: ...
 
+    @abstractmethod
     def set_var(self, name: str, value: Any, scope: str = "local") -> None: ...
 
+    @abstractmethod
     def has_var(self, name: str, scope: str = "local") -> bool: ...
 
 
 class MacroEngine(Protocol):
     """Turns a template into text."""
 
+    @abstractmethod
     def expand(self, text: str, environment: MacroEnvironment) -> str: ...
 
 
 class MacroRegistry(Protocol):
     """The macros an engine knows; the metadata's keys are the platform's own."""
 
+    @abstractmethod
     def register(self, name: str, handler: Any, **metadata: Any) -> None: ...
 
+    @abstractmethod
     def get(self, name: str) -> Any: ...
 
+    @abstractmethod
     def has(self, name: str) -> bool: ...
 
 
@@ -61,7 +71,7 @@ class NameEnvironment:
         return self._variables.has(name, scope)
 
 
-class NameMacros:
+class NameMacros(MacroEngine):
     """Replaces `{{char}}`, `{{user}}`, `<BOT>` and `<USER>`, in any case, and leaves every other macro alone.
 
     What it puts in is not expanded again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -9,27 +10,37 @@ CORE_SCOPES = ("local", "global")
 
 
 class VariablesStore(Protocol):
-    """Named values in scopes. `local` (one chat) and `global` (all chats) are always there; a platform may add more."""
+    """Named values in scopes. `local` (one chat) and `global` (all chats) are always there; a platform may add more. A
+    subclass gets `has` and `add` for nothing."""
 
     @property
+    @abstractmethod
     def version(self) -> int:
         """Grows with every change, so that whoever caches can tell."""
 
+    @abstractmethod
     def get(self, name: str, scope: str = "local") -> Any: ...
 
+    @abstractmethod
     def set(self, name: str, value: Any, scope: str = "local") -> None: ...
 
-    def has(self, name: str, scope: str = "local") -> bool: ...
+    def has(self, name: str, scope: str = "local") -> bool:
+        """Whether somebody has set it."""
+        return name in self.snapshot(scope)
 
+    @abstractmethod
     def delete(self, name: str, scope: str = "local") -> None: ...
 
-    def add(self, name: str, value: Any, scope: str = "local") -> None: ...
+    def add(self, name: str, value: Any, scope: str = "local") -> None:
+        """Sum two numbers, append to a list, otherwise join as text; an absent variable counts as nothing."""
+        self.set(name, _sum(self.get(name, scope), value) if self.has(name, scope) else value, scope)
 
+    @abstractmethod
     def snapshot(self, scope: str = "local") -> dict[str, Any]:
         """A copy of one scope."""
 
 
-class Variables:
+class Variables(VariablesStore):
     """A store in memory."""
 
     def __init__(self, local: Mapping[str, Any] | None = None, global_: Mapping[str, Any] | None = None) -> None:
@@ -58,13 +69,6 @@ class Variables:
     def delete(self, name: str, scope: str = "local") -> None:
         if self._scope(scope).pop(name, _ABSENT) is not _ABSENT:
             self._version += 1
-
-    def add(self, name: str, value: Any, scope: str = "local") -> None:
-        """Sum two numbers, append to a list, otherwise join as text; an absent variable counts as nothing."""
-        if not self.has(name, scope):
-            self.set(name, value, scope)
-            return
-        self.set(name, _sum(self.get(name, scope), value), scope)
 
     def snapshot(self, scope: str = "local") -> dict[str, Any]:
         return dict(self._scope(scope))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from tavernkit.prompt.message import Attachment, Message
+from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
 ARTIFACT = "artifact"
@@ -56,9 +57,17 @@ class Block(Value, frozen=True, kw_only=True):
         """A copy that stays in the plan but not in the prompt."""
         return self.with_(enabled=False)
 
+    def enable(self) -> Self:
+        """A copy that is in the prompt."""
+        return self.with_(enabled=True)
+
     def with_priority(self, priority: int) -> Self:
         """A copy with another priority; higher is kept longer."""
         return self.with_(priority=priority)
+
+    def tokens(self, estimator: TokenEstimator | None = None, model_hint: str | None = None) -> int:
+        """What the block says, in tokens; what a provider adds around a message is not counted."""
+        return message_tokens(self.to_message(), estimator or default_estimator(), model_hint)
 
     def to_message(self) -> Message:
         """The message this block becomes."""

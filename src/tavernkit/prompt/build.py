@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Unpack
+from inspect import Parameter, cleandoc, signature
+from typing import Any, TypeVar, Unpack
 
 from tavernkit.errors import PipelineError
 from tavernkit.lore.verdicts import LoreVerdict
@@ -16,11 +17,44 @@ from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trace import TraceCollector
 
+F = TypeVar("F", bound=Callable[..., Any])
 
+USUAL: dict[str, object] = {
+    "message": "",
+    "attachments": (),
+    "books": (),
+    "keep_user_message": False,
+    "generation_type": "normal",
+    "strict": False,
+}
+"""What an input is when it is not given; those that are not here are None."""
+
+_OWN_INPUTS = {
+    "story": "what the platform knows beside the other inputs: its settings, notes, scripts, groups",
+    "pipeline": "the stages to run",
+    "trace": "put a full trace on the plan",
+}
+
+
+def shows_inputs(build: F) -> F:
+    """Let `help` and editors show every input of a build, which `**inputs` hides from them."""
+    own = [one for one in signature(build).parameters.values() if one.kind is Parameter.KEYWORD_ONLY]
+    taken = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=USUAL.get(name), annotation=kind.__forward_arg__)
+        for name, kind in BuildInputs.__annotations__.items()
+    ]
+    build.__dict__["__signature__"] = signature(build).replace(parameters=[*taken, *own])
+    inputs = cleandoc(BuildInputs.__doc__ or "").partition("\n\n")[2]
+    own_inputs = "\n".join(f"{one.name:<19}{_OWN_INPUTS[one.name]}" for one in own)
+    build.__doc__ = f"{cleandoc(build.__doc__ or '')}\n\n{inputs}\n{own_inputs}"
+    return build
+
+
+@shows_inputs
 def build(
     *, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
 ) -> Built[BuildResult]:
-    """Build a prompt. Without a pipeline, the plain one runs; `trace=True` puts a full trace on the plan."""
+    """Build a prompt. Without a pipeline, the plain one runs."""
     return build_on(lambda _: pipeline or plain_pipeline(), _result, inputs, trace=trace)
 
 
@@ -48,12 +82,12 @@ def build_on(
 def run(pipeline: Pipeline, ctx: Context) -> Plan:
     """Run a pipeline over a context that you made yourself, write down the plan, and run the hooks for it."""
     pipeline.run(ctx)
-    if ctx.failed_stage is not None and not ctx.is_settled:
+    if ctx.failure is not None and not ctx.is_settled:
         raise PipelineError(
             "a stage has caught this failure, but there is no finished prompt: who catches it must put blocks into"
             " ctx.blocks and call settle(ctx)",
-            stage=ctx.failed_stage,
-        )
+            stage=ctx.failure.stage,
+        ) from ctx.failure
     plan = write_plan(ctx)
     ctx.hooks.run_after_build(ctx)
     return plan

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 
 from tavernkit.characters.character import Character, User
-from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
+from tavernkit.errors import MissingInputError, PipelineError, StrictModeError, TavernKitError
 from tavernkit.history import ChatHistory, HistorySource, wrap
 from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
 from tavernkit.injections import InjectionRegistry, Injections
@@ -39,7 +39,32 @@ T = TypeVar("T")
 
 
 class BuildInputs(TypedDict, total=False):
-    """What a build is given; all of it is optional."""
+    """What a build is given; all of it is optional, save that a prompt needs a character and a user.
+
+    character          who speaks
+    user               whom they speak with
+    history            the chat so far, oldest message first: a ChatHistory, or any iterable of messages and mappings
+    message            what the user says now
+    attachments        what the user shows with it
+    preset             the token budget, and on a platform all that its presets say
+    books              lorebooks besides the character's own
+    lore_engine        what finds the activated entries, in a build without a platform
+    trim_strategy      what is left out first where there is no room: group_order or priority
+    keep_user_message  send the user's latest message in any case
+    generation_type    normal, continue, impersonate, swipe, regenerate or quiet
+    model              the model's name, for counting tokens
+    variables          where macros keep their variables
+    estimator          what counts tokens
+    hooks              the application's hooks
+    injections         texts that the application puts into the prompt by name
+    clock              what gives the current time
+    rng                what decides chance
+    ids                what gives each block its id
+    strict             raise an error where a build would warn
+    instrumenter       who is told of every stage
+    warning_handler    who is told of every warning
+    metadata           anything else that your stages need, as ctx["key"]
+    """
 
     character: Character | None
     user: User | None
@@ -76,7 +101,7 @@ class Context:
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
     `user_message` is the source of the user's latest message, once a stage has laid out the chat. `is_settled` says
-    that the blocks have been trimmed, `failed_stage` which stage has raised an exception.
+    that the blocks have been trimmed, `failure` names the stage that has failed, with what it raised as its cause.
     """
 
     def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
@@ -125,7 +150,7 @@ class Context:
         self.plan: Plan | None = None
 
         self.current_stage: str | None = None
-        self.failed_stage: str | None = None
+        self.failure: PipelineError | None = None
         self.is_settled = False
         self._has_begun = False
         self.verdict: TavernKitError | None = None

@@ -69,10 +69,26 @@ class Message(Value, frozen=True, kw_only=True):
             content=content,
             name=name,
             send_date=rest.pop("send_date", None),
-            attachments=tuple(rest.pop("attachments", None) or ()),
+            attachments=tuple(_attachment(one) for one in rest.pop("attachments", None) or ()),
             metadata={**rest, **metadata},
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for storing and reading back with `coerce`; empty fields are left out."""
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value not in (None, (), {})}
+        """Everything, ready for `json.dumps` and for reading back with `coerce`: empty fields are left out, bytes are
+        base64, dates ISO texts, and what JSON has no form for is text."""
+        written: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str, str_keys=True)
+        attachments = [_without_empty(attachment) for attachment in written["attachments"]]
+        return _without_empty({**written, "attachments": attachments})
+
+
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _attachment(source: object) -> Attachment:
+    if isinstance(source, Attachment):
+        return source
+    try:
+        return msgspec.convert(source, Attachment)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"a message's attachments must be Attachments or mappings like them: {error}") from error

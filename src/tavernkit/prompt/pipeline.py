@@ -58,27 +58,27 @@ class Pipeline:
         if ctx.current_stage is None:
             ctx.begin()
         suspended: list[tuple[str, Half]] = []
-        failure: _StageError | None = None
+        failure: PipelineError | None = None
         try:
             try:
                 for name, stage in self._stages:
                     rest = _run_half(ctx, name, partial(_first_half, stage, ctx))
                     if rest is not None:
                         suspended.append((name, rest))
-            except _StageError as raised:
+            except PipelineError as raised:
                 failure = raised
             while suspended:
                 name, rest = suspended.pop()
                 try:
                     _run_half(ctx, name, partial(_second_half, rest, failure), failure)
                     failure = None
-                except _StageError as raised:
+                except PipelineError as raised:
                     failure = raised
         finally:
             for _, rest in suspended:
                 rest.close()
         if failure is not None:
-            raise failure.as_told(ctx)
+            raise ctx.verdict if ctx.verdict is not None and failure.__cause__ is ctx.verdict else failure
         return ctx
 
     def _position(self, name: str) -> int:
@@ -94,21 +94,6 @@ class Pipeline:
 Half: TypeAlias = Generator[None, None, None]
 
 
-class _StageError(Exception):
-    """An exception on its way out, and the stage that raised it."""
-
-    def __init__(self, stage: str, error: Exception) -> None:
-        self.stage = stage
-        self.error = error
-
-    def as_told(self, ctx: Context) -> Exception:
-        if self.error is ctx.verdict:
-            return self.error
-        told = PipelineError(str(self.error) or type(self.error).__name__, stage=self.stage)
-        told.__cause__ = self.error
-        return told
-
-
 def _first_half(stage: Stage, ctx: Context) -> Half | None:
     generator = stage(ctx)
     if generator is None:
@@ -120,12 +105,12 @@ def _first_half(stage: Stage, ctx: Context) -> Half | None:
     return generator
 
 
-def _second_half(generator: Half, failure: _StageError | None) -> None:
+def _second_half(generator: Half, failure: PipelineError | None) -> None:
     try:
         if failure is None:
             next(generator)
         else:
-            generator.throw(failure.error)
+            generator.throw(failure.__cause__ or failure)
     except StopIteration:
         return
     generator.close()
@@ -133,7 +118,7 @@ def _second_half(generator: Half, failure: _StageError | None) -> None:
 
 
 def _run_half(
-    ctx: Context, name: str, run: Callable[[], Half | None], passing: _StageError | None = None
+    ctx: Context, name: str, run: Callable[[], Half | None], passing: PipelineError | None = None
 ) -> Half | None:
     """What is left of a stage. Raises what goes on from here: a failure of the stage, or `passing`, not caught."""
     around, ctx.current_stage = ctx.current_stage, name
@@ -146,12 +131,12 @@ def _run_half(
         rest = run()
     except Exception as error:
         spent = (ctx.timer() - began) * 1000
-        if passing is not None and passing.error is error:
+        if passing is not None and passing.__cause__ is error:
             ctx.instrument("middleware_finish", name=name, duration_ms=spent)
-            raise passing from None
+            raise passing from error
         ctx.instrument("middleware_error", name=name, error=error, duration_ms=spent)
-        ctx.failed_stage = name
-        raise _StageError(name, error) from error
+        ctx.failure = PipelineError(str(error) or type(error).__name__, stage=name)
+        raise ctx.failure from error
     finally:
         ctx.current_stage = around
     if watched:

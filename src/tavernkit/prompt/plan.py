@@ -9,6 +9,7 @@ from typing import Any
 from tavernkit import dialects
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
@@ -35,6 +36,30 @@ class Plan(Value, frozen=True, kw_only=True):
     @property
     def enabled_blocks(self) -> tuple[Block, ...]:
         return tuple(block for block in self.blocks if block.enabled)
+
+    @property
+    def left_out(self) -> tuple[Block, ...]:
+        """What is in the plan but not in the prompt: evicted, or disabled by a stage."""
+        return tuple(block for block in self.blocks if not block.enabled)
+
+    def block(self, id: str) -> Block:
+        """The block with this id, such as an eviction record names; raises KeyError."""
+        for block in self.blocks:
+            if block.id == id:
+                return block
+        raise KeyError(f"This plan has no block with the id {id!r}.")
+
+    def blocks_of(self, slot: str) -> tuple[Block, ...]:
+        """What the prompt says under a slot, such as `history` or `main`."""
+        return tuple(block for block in self.blocks if block.enabled and block.slot == slot)
+
+    def tokens(self, estimator: TokenEstimator | None = None, model_hint: str | None = None) -> dict[str, int]:
+        """What the prompt says, in tokens by slot; a block without one counts under its budget group."""
+        counts: dict[str, int] = {}
+        for block in self.enabled_blocks:
+            name = block.slot or block.token_budget_group
+            counts[name] = counts.get(name, 0) + block.tokens(estimator, model_hint)
+        return counts
 
     @property
     def messages(self) -> tuple[Message, ...]:

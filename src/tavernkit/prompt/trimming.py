@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import ARTIFACT, Block
-from tavernkit.prompt.tokens import TokenEstimator, message_tokens
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.values import JsonObject, Value, check_choice
 
 TrimStrategy: TypeAlias = Literal["group_order", "priority"]
@@ -85,8 +85,7 @@ class Trimmer:
     ) -> TrimResult:
         """Fit `blocks` into `budget` tokens; raises TokenBudgetExceeded when what must stay is already too much."""
         costs = [
-            message_tokens(block.to_message(), estimator, model_hint) + self.message_overhead if block.enabled else 0
-            for block in blocks
+            block.tokens(estimator, model_hint) + self.message_overhead if block.enabled else 0 for block in blocks
         ]
         initial = sum(costs)
         evicted = self._choose(blocks, costs, budget) if initial > budget else {}

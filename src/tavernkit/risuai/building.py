@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from tavernkit.prompt.build import BuildInputs, build_on
+from tavernkit.prompt.build import BuildInputs, build_on, shows_inputs
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
@@ -45,6 +45,7 @@ def prompt_pipeline() -> Pipeline:
     )
 
 
+@shows_inputs
 def build(
     *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
 ) -> Built[RisuResult]:

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from tavernkit.errors import RegexError
 from tavernkit.presets import Preset
-from tavernkit.prompt.build import BuildInputs, build_on
+from tavernkit.prompt.build import BuildInputs, build_on, shows_inputs
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
@@ -65,6 +65,7 @@ def text_pipeline() -> Pipeline:
     )
 
 
+@shows_inputs
 def build(
     *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
 ) -> Built[SillyTavernResult]:

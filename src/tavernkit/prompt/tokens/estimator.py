@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import warnings
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -139,6 +140,7 @@ LOW_DETAIL_IMAGE_TOKENS = 85
 class TokenEstimator(Protocol):
     """Says how many tokens a text is; must give a number for any text, never an exception."""
 
+    @abstractmethod
     def estimate(self, text: str, model_hint: str | None = None) -> int: ...
 
 
@@ -167,7 +169,7 @@ class _Choice(NamedTuple):
     exact: bool
 
 
-class ModelTokenEstimator:
+class ModelTokenEstimator(TokenEstimator):
     """Chooses an encoding by the model hint, loads it when it is first needed, and remembers what it counted.
 
     `tokenizers` maps globs of model names to `tokenizer.json` files and is asked first, in its order. What
