@@ -146,7 +146,7 @@ def _preset(source: LooseObject) -> ChatPreset | TextPreset | None:
             genamt=source.optional_integer("amount_gen"), max_length=source.optional_integer("max_context")
         )
     if api != "openai":
-        source.report.ignored("main_api", f"{api[:40]!r} is unknown: read as chat completion")
+        source.report.broken("main_api", f"{api[:40]!r} is unknown: read as chat completion")
     if not source.has("oai_settings"):
         return None
     chat = decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")
