@@ -10,6 +10,7 @@ from tavernkit.lore.verdicts import LoreVerdict
 from tavernkit.prompt.built import BuildResult, Built, Result, common_fields
 from tavernkit.prompt.context import BuildInputs as BuildInputs
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.inputs import check_kind
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
@@ -20,6 +21,7 @@ def build(
     *, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
 ) -> Built[BuildResult]:
     """Build a prompt. Without a pipeline, the plain one runs; `trace=True` puts a full trace on the plan."""
+    check_kind("pipeline", pipeline, Pipeline)
     return build_on(lambda _: pipeline or plain_pipeline(), _result, inputs, trace=trace)
 
 

@@ -27,15 +27,20 @@ def load_character(
 
     The triggers, regex scripts and lore of a module inside a CHARX file take the place of the card's own.
     """
-    bundle = load(source, limits=limits)
+    character, bundle = character_of(load(source, limits=limits), id=id, limits=limits)
+    if strict:
+        bundle.report.refuse_broken()
+    return character, bundle
+
+
+def character_of(bundle: Bundle, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS) -> tuple[RisuCharacter, Bundle]:
+    """What `load` has found as RisuAI would import it, with what RisuAI finds broken in the bundle's report."""
     module = module_of(bundle, limits=limits)
     own = bundle.card.character if module is None else with_module(bundle.card.character, module)
     lore = None if module is None else module.written.get("lorebook")
     notes = ReportBuilder()
     character = from_card(own, id=id, lore=lore if isinstance(lore, list) else None, report=notes)
     report = bundle.report.with_(notes=(*bundle.report.notes, *notes.build(bundle.format).notes))
-    if strict:
-        report.refuse_broken()
     return character, bundle.with_(report=report)
 
 
