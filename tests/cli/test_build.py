@@ -596,7 +596,7 @@ class TestStrictness:
 
     def test_a_macro_that_nobody_knows_fails(self, write: Write) -> None:
         card = write("card.json", card_files.v3(description="{{nonsense}}"))
-        assert "warning: There is no macro 'nonsense'" in run("build", "--card", card).stderr
+        assert "warning: character.description: There is no macro 'nonsense'" in run("build", "--card", card).stderr
         result = run("build", "--card", card, "--strict", "--json")
         assert result.code == 1
         assert result.error["message"] == "There is no macro 'nonsense'."

@@ -76,7 +76,7 @@ class TestEveryBuild:
         assert any("Paints." in message.content for message in built[0])
 
     def test_what_was_broken_in_a_file_is_a_warning_or_its_error(self, build: Callable[..., Any]) -> None:
-        bundle = load({**CARD, "data": {**CARD["data"], "tags": [{}]}})  # type: ignore[dict-item]
+        bundle = load({**CARD, "data": {**CARD["data"], "tags": [{}]}})
         book = read_book({"entries": {"0": {"key": ["a"]}, "1": 5}, "name": "Tides"})
         for inputs, place, error in (
             ({"character": bundle}, "data.tags[0]", InvalidCardError),
@@ -123,18 +123,18 @@ def test_presets_of_the_other_platform_are_refused() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Injection(id="a", content="b", position="chats"),  # type: ignore[arg-type]
-        lambda: sillytavern.AuthorsNote(position="chats"),  # type: ignore[arg-type]
-        lambda: sillytavern.AuthorsNote(role="narrator"),  # type: ignore[arg-type]
-        lambda: sillytavern.PersonaPlace(role="narrator"),  # type: ignore[arg-type]
+        lambda: Injection(id="a", content="b", position="chats"),
+        lambda: sillytavern.AuthorsNote(position="chats"),
+        lambda: sillytavern.AuthorsNote(role="narrator"),
+        lambda: sillytavern.PersonaPlace(role="narrator"),
         lambda: sillytavern.build(
             character=Character(name="Mira"),
             user=ROBIN,
-            story=sillytavern.Story(macros="2.0"),  # type: ignore[arg-type]
+            story=sillytavern.Story(macros="2.0"),
         ),
-        lambda: tavernkit.Trimmer("oldest"),  # type: ignore[arg-type]
+        lambda: tavernkit.Trimmer("oldest"),
         lambda: tavernkit.dialects.get("klingon"),
-        lambda: ChatPreset(names_behavior=7),  # type: ignore[arg-type]
+        lambda: ChatPreset(names_behavior=7),
     ],
 )
 def test_a_word_that_is_none_of_the_choices_is_refused(make: Callable[[], object]) -> None:
