@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -343,6 +343,13 @@ class LooseObject:
         if isinstance(value, float) and not value.is_integer():
             self.report.mended(self.at(keys[0]), f"{value} rounded down")
         return None if value is None else math.floor(value)
+
+    def one_of(self, key: str, choices: Collection[int], *, default: int = 0) -> int:
+        """A whole number that should be one of several; any other is noted, and given back all the same."""
+        value = self.integer(key, default=default)
+        if value not in choices:
+            self.report.broken(self.at(key), f"{value} is none of {', '.join(map(str, choices))}")
+        return value
 
     def object(self, *keys: str) -> dict[str, Json]:
         """A nested object as it stands, or an empty one."""

@@ -137,9 +137,11 @@ def write_regex_scripts(scripts: Iterable[RegexScript]) -> list[dict[str, Json]]
     return [encode(script) for script in scripts]
 
 
-def embedded_scripts(extensions: JsonObject, report: ReportBuilder | None = None) -> tuple[RegexScript, ...]:
-    """The scripts that a card or a preset brings along in its `extensions`."""
-    return _scripts(LooseObject(extensions, ReportBuilder() if report is None else report, "extensions"))
+def embedded_scripts(
+    extensions: JsonObject, report: ReportBuilder | None = None, path: str = "extensions"
+) -> tuple[RegexScript, ...]:
+    """The scripts that a card or a preset brings along in its `extensions`, which stand at that path."""
+    return _scripts(LooseObject(extensions, ReportBuilder() if report is None else report, path))
 
 
 def _scripts(source: LooseObject) -> tuple[RegexScript, ...]:
