@@ -193,3 +193,18 @@ class TestReaders:
     def test_what_cannot_be_a_file_is_a_type_error(self, read: Callable[..., Any]) -> None:
         with pytest.raises(TypeError, match="a path, bytes, text or a mapping, not a int"):
             read(5)
+
+    STORIES = Path(__file__).parent / "sillytavern" / "stories"
+    WELL_FORMED = (
+        *((load, file) for file in STORIES.glob("**/card*.json")),
+        *((load, file) for file in STORIES.glob("*/cards/*.json")),
+        *((read_preset, file) for file in STORIES.glob("*/preset.json")),
+        *((read_book, file) for file in STORIES.glob("*/lore/*.json")),
+        *((partial(read_chat, now=NOW), file) for file in STORIES.glob("*/history.jsonl")),
+        (load_character, STORIES.parent.parent / "characters" / "risuai.charx"),
+    )
+
+    def test_files_as_the_applications_write_them_are_not_refused(self) -> None:
+        assert len(self.WELL_FORMED) > 50
+        for read, file in self.WELL_FORMED:
+            read(file, strict=True)
