@@ -58,7 +58,7 @@ from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
 from tavernkit.sillytavern.macros import Environment, MacroLimits, ParserMacros
 from tavernkit.sillytavern.presets import read_preset
-from tavernkit.sillytavern.stages.inputs import warn_in
+from tavernkit.sillytavern.stages.macro_warnings import warn_in
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_regex import compile_regex
 

@@ -1,13 +1,31 @@
 import json
 import math
+import re
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit import ParseError
+from tavernkit import InvalidCardError, LoreParseError, ParseError, PresetParseError, TavernKitError
+from tavernkit.characters import Bundle, load
+from tavernkit.chats import read_chat
+from tavernkit.lore.files import read_book
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.risuai.files import load_character, read_module_book, read_module_file, read_preset_file
+from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
+from tavernkit.sillytavern.presets import read_preset
+from tavernkit.sillytavern.regex_scripts import read_regex_scripts
+
+
+def load_bundle(*arguments: Any, **options: Any) -> Bundle:
+    return load_character(*arguments, **options)[1]
+
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -124,3 +142,69 @@ def test_a_flood_of_notes_is_cut_off_and_says_so() -> None:
     assert len(built.notes) == ReportBuilder.LIMIT + 1
     assert "10 further" in built.notes[-1].message
     assert len(built.ignored) == len(built.notes)
+
+
+class TestReaders:
+    """Every reader takes a path, bytes, text or a mapping, gives a value with its report, and can be strict."""
+
+    NOW = staticmethod(lambda: datetime(2026, 3, 9, tzinfo=UTC))
+    CARD = {"spec": "chara_card_v2", "data": {"name": "Mira", "alternate_greetings": ["Hi", {}], "extensions": {}}}
+    CASES: tuple[tuple[Callable[..., Any], dict[str, Any], str, type[TavernKitError]], ...] = (
+        (read_preset, {"prompts": [], "temperature": "hot"}, "temperature", InvalidPresetError),
+        (read_preset, {"input_sequence": "<", "wrap": "maybe"}, "wrap", InvalidInstructError),
+        (read_preset, {"story_string": "", "use_stop_strings": [1]}, "use_stop_strings", InvalidContextTemplateError),
+        (read_preset, {"instruct": {"wrap": [1]}, "preset": {}}, "instruct.wrap", InvalidInstructError),
+        (read_regex_scripts, {"findRegex": "a", "trimStrings": [{}]}, "trimStrings[0]", PresetParseError),
+        (read_book, {"entries": {"0": {"key": ["a"]}, "1": 5}}, "entries[1]", LoreParseError),
+        (
+            read_book,
+            {"entries": {"0": {"key": ["a"], "probability": "often"}}},
+            "entries[0].probability",
+            LoreParseError,
+        ),
+        (load, CARD, "data.alternate_greetings[1]", InvalidCardError),
+        (load_bundle, CARD, "data.alternate_greetings[1]", InvalidCardError),
+        (partial(read_chat, now=NOW), {"type": "risuChat", "data": {"message": [5]}}, "data.message[0]", ParseError),
+        (read_preset_file, {"mainPrompt": "", "maxContext": [1]}, "maxContext", InvalidPresetError),
+        (read_module_file, {"type": "risu", "data": [5]}, "lorebook[0]", ParseError),
+        (read_module_book, {"type": "risu", "data": [{"key": "a"}, 5]}, "lorebook[1]", LoreParseError),
+    )
+
+    @pytest.mark.parametrize(("read", "document", "place", "error"), CASES)
+    def test_what_is_broken_is_noted_or_refused_whatever_it_is_read_from(
+        self,
+        read: Callable[..., Any],
+        document: dict[str, Any],
+        place: str,
+        error: type[TavernKitError],
+        tmp_path: Path,
+    ) -> None:
+        file = tmp_path / "file.json"
+        file.write_text(json.dumps(document))
+        for source in (file, str(file), file.read_bytes(), file.read_text(), document):
+            report = read(source).report
+            assert [note.path for note in report.broken] == [place]
+            assert report.file == (str(file) if source in (file, str(file)) else "")
+            with pytest.raises(error, match=re.escape(place)) as raised:
+                read(source, strict=True)
+            assert type(raised.value) is error
+
+    @pytest.mark.parametrize("read", [case[0] for case in CASES])
+    def test_what_cannot_be_a_file_is_a_type_error(self, read: Callable[..., Any]) -> None:
+        with pytest.raises(TypeError, match="a path, bytes, text or a mapping, not a int"):
+            read(5)
+
+    STORIES = Path(__file__).parent / "sillytavern" / "stories"
+    WELL_FORMED = (
+        *((load, file) for file in STORIES.glob("**/card*.json")),
+        *((load, file) for file in STORIES.glob("*/cards/*.json")),
+        *((read_preset, file) for file in STORIES.glob("*/preset.json")),
+        *((read_book, file) for file in STORIES.glob("*/lore/*.json")),
+        *((partial(read_chat, now=NOW), file) for file in STORIES.glob("*/history.jsonl")),
+        (load_character, STORIES.parent.parent / "characters" / "risuai.charx"),
+    )
+
+    def test_files_as_the_applications_write_them_are_not_refused(self) -> None:
+        assert len(self.WELL_FORMED) > 50
+        for read, file in self.WELL_FORMED:
+            read(file, strict=True)

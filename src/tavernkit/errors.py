@@ -8,6 +8,7 @@ TavernKitError
 │   ├── ArchiveParseError
 │   ├── LoreParseError
 │   └── PresetParseError
+├── InvalidPresetError            a file that is no preset, or a preset with a field of an impossible value
 ├── PngWriteError                 a picture that cannot carry a card
 ├── StrictModeError               a warning, raised because the build is strict
 ├── PipelineError                 an exception inside a stage; `.stage` says which
@@ -69,6 +70,10 @@ class LoreParseError(ParseError):
 
 class PresetParseError(ParseError):
     """A preset file that cannot be read."""
+
+
+class InvalidPresetError(TavernKitError):
+    """A file that is no preset, or a preset field of an impossible value."""
 
 
 class PngWriteError(TavernKitError):

@@ -8,14 +8,20 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from tavernkit.errors import ParseError
+from tavernkit.errors import ParseError, TavernKitError
 from tavernkit.values import Json, Value
 
+T = TypeVar("T")
+
 Outcome: TypeAlias = Literal["exact", "converted", "ignored"]
+Source: TypeAlias = bytes | str | os.PathLike[str] | Mapping[str, Json]
+"""What readers take: the bytes of a file, its text, the path where it lies, or the JSON object that is in it."""
 
 MAX_JSON_BYTES = 32 * 1024 * 1024
 MAX_JSON_DEPTH = 200
@@ -23,18 +29,30 @@ MAX_JSON_NODES = 2_000_000
 
 
 class Note(Value, frozen=True, kw_only=True):
-    """What became of one field: `path` is where it stood, such as `data.tags[2]`."""
+    """What became of one field: `path` is where it stood, such as `data.tags[2]`.
+
+    `is_broken` tells what somebody should mend from what is only spelt in another way.
+    """
 
     path: str
     outcome: Outcome
     message: str
+    is_broken: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 class ImportReport(Value, frozen=True, kw_only=True):
-    """What an import kept exactly, what it converted, and what it ignored."""
+    """What an import kept exactly, what it converted, and what it ignored.
+
+    `file` is the path that was read, if it was one; `error` is what a strict reader raises for what is broken.
+    """
 
     format: str
     notes: tuple[Note, ...] = ()
+    file: str = ""
+    error: type[TavernKitError] = ParseError
 
     @property
     def converted(self) -> tuple[Note, ...]:
@@ -49,6 +67,29 @@ class ImportReport(Value, frozen=True, kw_only=True):
         """True when nothing was converted or ignored."""
         return not self.converted and not self.ignored
 
+    @property
+    def broken(self) -> tuple[Note, ...]:
+        """What was converted or ignored because it was of no use as it stood."""
+        return tuple(note for note in self.notes if note.is_broken)
+
+    def refuse_broken(self) -> None:
+        """Raise the report's error, with every place and its problem, where something is broken."""
+        if self.broken:
+            problems = "; ".join(map(str, self.broken[:MAX_NAMED]))
+            more = f"; and {len(self.broken) - MAX_NAMED} more" if len(self.broken) > MAX_NAMED else ""
+            raise self.error(f"{self.file}: {problems}{more}." if self.file else f"{problems}{more}.")
+
+
+MAX_NAMED = 20
+"""How many broken places an error names."""
+
+
+class Imported(NamedTuple, Generic[T]):
+    """What a reader has made of a file, and its report."""
+
+    value: T
+    report: ImportReport
+
 
 class ReportBuilder:
     """Collects notes while a file is read; a flood of them is cut off with a last note that says so."""
@@ -59,23 +100,73 @@ class ReportBuilder:
         self._notes: list[Note] = []
         self._left_out = 0
 
-    def add(self, path: str, outcome: Outcome, message: str) -> None:
+    def add(self, path: str, outcome: Outcome, message: str, *, is_broken: bool = False) -> None:
         if len(self._notes) < self.LIMIT:
-            self._notes.append(Note(path=path, outcome=outcome, message=message))
+            self._notes.append(Note(path=path, outcome=outcome, message=message, is_broken=is_broken))
         else:
             self._left_out += 1
 
     def converted(self, path: str, message: str) -> None:
+        """Note a field that is spelt in another way than usual, and means the same."""
         self.add(path, "converted", message)
 
+    def mended(self, path: str, message: str) -> None:
+        """Note a field that was broken, and what was made of it."""
+        self.add(path, "converted", message, is_broken=True)
+
     def ignored(self, path: str, message: str) -> None:
+        """Note what has no use here."""
         self.add(path, "ignored", message)
 
-    def build(self, format: str) -> ImportReport:
+    def broken(self, path: str, message: str) -> None:
+        """Note what is broken, and was left out."""
+        self.add(path, "ignored", message, is_broken=True)
+
+    def build(
+        self, format: str, *, file: str = "", error: type[TavernKitError] = ParseError, strict: bool = False
+    ) -> ImportReport:
+        """The report; a strict reader's raises `error` where something is broken."""
         notes = list(self._notes)
         if self._left_out:
             notes.append(Note(path="", outcome="ignored", message=f"{self._left_out} further notes left out"))
-        return ImportReport(format=format, notes=tuple(notes))
+        report = ImportReport(format=format, notes=tuple(notes), file=file, error=error)
+        if strict:
+            report.refuse_broken()
+        return report
+
+
+def open_source(source: Source, *, max_bytes: int, what: str) -> tuple[bytes | str | Mapping[str, Json], str]:
+    """What there is to read, and the path it was read from, "" for what was given as it is.
+
+    A text of one line that is no JSON names a file. Raises ParseError for a file that is too large, and OSError for one
+    that cannot be opened.
+    """
+    match source:
+        case bytes() | Mapping():
+            return source, ""
+        case str() if "\n" in source or source.lstrip("\ufeff \t\r")[:1] in ("{", "[", ""):
+            return source, ""
+        case str() | os.PathLike():
+            path = Path(source)
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                data = b"" if size > max_bytes else file.read(max_bytes + 1)
+            if max(size, len(data)) > max_bytes:
+                raise ParseError(f"{what} has {max(size, len(data)):,} bytes or more; at most {max_bytes:,} are read.")
+            return data, str(path)
+        case _:
+            raise TypeError(f"{what} is read from a path, bytes, text or a mapping, not a {type(source).__name__}.")
+
+
+def open_json(
+    source: Source, *, what: str, max_bytes: int = MAX_JSON_BYTES, error: type[ParseError] = ParseError
+) -> tuple[Json, str]:
+    """The JSON value of a source, and the path it was read from; `error` is raised where there is none."""
+    try:
+        found, file = open_source(source, max_bytes=max_bytes, what=what)
+        return (found if isinstance(found, Mapping) else parse_json(found, what=what, max_bytes=max_bytes)), file
+    except ParseError as problem:
+        raise error(str(problem)) from None
 
 
 def decode_text(data: bytes, *, what: str) -> str:
@@ -170,12 +261,12 @@ class LooseObject:
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, bool | int | float):
-            self.report.converted(self.at(keys[0]), f"{kind_of(value)} written as text")
+            self._write_as_text(self._at(keys), value)
             return json.dumps(value)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            self.report.converted(self.at(keys[0]), "a list of lines joined into one text")
+            self.report.mended(self._at(keys), "a list of lines joined into one text")
             return "\n".join(value)
-        self._refuse(keys[0], value, "text")
+        self._refuse(keys, value, "text")
         return None
 
     def texts(self, *keys: str) -> tuple[str, ...]:
@@ -183,20 +274,20 @@ class LooseObject:
         if value is None or value == "":
             return ()
         if isinstance(value, str):
-            self.report.converted(self.at(keys[0]), "a single text made a list of one")
+            self.report.mended(self._at(keys), "a single text made a list of one")
             return (value,)
         if not isinstance(value, list):
-            self._refuse(keys[0], value, "a list of texts")
+            self._refuse(keys, value, "a list of texts")
             return ()
         kept: list[str] = []
         for index, item in enumerate(value):
             if isinstance(item, str):
                 kept.append(item)
             elif isinstance(item, bool | int | float):
-                self.report.converted(f"{self.at(keys[0])}[{index}]", f"{kind_of(item)} written as text")
+                self._write_as_text(f"{self._at(keys)}[{index}]", item)
                 kept.append(json.dumps(item))
             else:
-                self.report.ignored(f"{self.at(keys[0])}[{index}]", f"expected text, found {kind_of(item)}")
+                self.report.broken(f"{self._at(keys)}[{index}]", f"expected text, found {kind_of(item)}")
         return tuple(kept)
 
     def flag(self, *keys: str, default: bool = False) -> bool:
@@ -208,12 +299,12 @@ class LooseObject:
         if value is None or isinstance(value, bool):
             return value
         if value in (0, 1):
-            self.report.converted(self.at(keys[0]), f"{value} read as {bool(value)}")
+            self.report.converted(self._at(keys), f"{value} read as {bool(value)}")
             return bool(value)
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-            self.report.converted(self.at(keys[0]), f"the text {value!r} read as a yes or no")
+            self.report.mended(self._at(keys), f"the text {value!r} read as a yes or no")
             return value.strip().lower() == "true"
-        self._refuse(keys[0], value, "true or false")
+        self._refuse(keys, value, "true or false")
         return None
 
     def number(self, *keys: str, default: float = 0) -> float:
@@ -223,14 +314,14 @@ class LooseObject:
     def optional_number(self, *keys: str) -> float | None:
         value = self.raw(*keys)
         if isinstance(value, bool):
-            self._refuse(keys[0], value, "a number")
+            self._refuse(keys, value, "a number")
             return None
         if value is None or isinstance(value, int):
             return value
         if isinstance(value, float):
             if math.isfinite(value):
                 return value
-            self._refuse(keys[0], value, "a finite number")
+            self._refuse(keys, value, "a finite number")
             return None
         if isinstance(value, str):
             try:
@@ -238,9 +329,9 @@ class LooseObject:
             except ValueError:
                 parsed = math.nan
             if math.isfinite(parsed):
-                self.report.converted(self.at(keys[0]), f"the text {value[:40]!r} read as a number")
+                self.report.converted(self._at(keys), f"the text {value[:40]!r} read as a number")
                 return int(parsed) if parsed.is_integer() else parsed
-        self._refuse(keys[0], value, "a number")
+        self._refuse(keys, value, "a number")
         return None
 
     def integer(self, *keys: str, default: int = 0) -> int:
@@ -250,8 +341,15 @@ class LooseObject:
     def optional_integer(self, *keys: str) -> int | None:
         value = self.optional_number(*keys)
         if isinstance(value, float) and not value.is_integer():
-            self.report.converted(self.at(keys[0]), f"{value} rounded down")
+            self.report.mended(self._at(keys), f"{value} rounded down")
         return None if value is None else math.floor(value)
+
+    def one_of(self, key: str, choices: Collection[int], *, default: int = 0) -> int:
+        """A whole number that should be one of several; any other is noted, and given back all the same."""
+        value = self.integer(key, default=default)
+        if value not in choices:
+            self.report.broken(self.at(key), f"{value} is none of {', '.join(map(str, choices))}")
+        return value
 
     def object(self, *keys: str) -> dict[str, Json]:
         """A nested object as it stands, or an empty one."""
@@ -259,11 +357,11 @@ class LooseObject:
         if isinstance(value, dict):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "an object")
+            self._refuse(keys, value, "an object")
         return {}
 
     def nested(self, *keys: str) -> LooseObject:
-        return LooseObject(self.object(*keys), self.report, self.at(keys[0]))
+        return LooseObject(self.object(*keys), self.report, self._at(keys))
 
     def items(self, *keys: str) -> list[Json]:
         """A list as it stands, or an empty one."""
@@ -271,20 +369,30 @@ class LooseObject:
         if isinstance(value, list):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "a list")
+            self._refuse(keys, value, "a list")
         return []
 
     def objects(self, *keys: str) -> Iterator[LooseObject]:
         """Each object of a list; anything else in it is noted and passed over."""
         for index, item in enumerate(self.items(*keys)):
-            where = f"{self.at(keys[0])}[{index}]"
+            where = f"{self._at(keys)}[{index}]"
             if isinstance(item, dict):
                 yield LooseObject(item, self.report, where)
             else:
-                self.report.ignored(where, f"expected an object, found {kind_of(item)}")
+                self.report.broken(where, f"expected an object, found {kind_of(item)}")
 
-    def _refuse(self, key: str, value: Json, wanted: str) -> None:
-        self.report.ignored(self.at(key), f"expected {wanted}, found {kind_of(value)}")
+    def _write_as_text(self, path: str, value: bool | float) -> None:
+        note = self.report.mended if isinstance(value, bool) else self.report.converted
+        note(path, f"{kind_of(value)} written as text")
+
+    def _at(self, keys: tuple[str, ...]) -> str:
+        """The place of the field, by the first of its spellings that is there."""
+        return self.at(next((key for key in keys if key in self.source), keys[0]))
+
+    def _refuse(self, keys: tuple[str, ...], value: Json, wanted: str) -> None:
+        # An empty text, list or object has nothing that could be lost.
+        note = self.report.ignored if value in ("", [], {}) else self.report.broken
+        note(self._at(keys), f"expected {wanted}, found {kind_of(value)}")
 
 
 def kind_of(value: Json) -> str:

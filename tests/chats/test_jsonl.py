@@ -210,11 +210,11 @@ def test_an_empty_file_says_so(source: str | bytes) -> None:
 )
 def test_what_is_no_chat_is_refused_with_what_was_expected(source: str) -> None:
     with pytest.raises(ParseError, match="Expected a chat of SillyTavern"):
-        read(source)
+        read(source.encode())
 
 
 @pytest.mark.parametrize(
-    "source", ["{broken", "once upon a time", b"\x89PNG\r\n\x1a\n\x00\x00", "garbage\n[]\n{}", "[1]\n[2]"]
+    "source", ["{broken", b"once upon a time", b"\x89PNG\r\n\x1a\n\x00\x00", "garbage\n[]\n{}", "[1]\n[2]"]
 )
 def test_what_is_no_json_is_refused(source: str | bytes) -> None:
     with pytest.raises(ParseError):
@@ -295,7 +295,7 @@ def test_what_was_written_once_is_written_again(fields: dict[str, Any]) -> None:
     assert write_chat(read_one(once)) == once
 
 
-@given(st.binary(max_size=60) | st.text(max_size=60) | values.map(json.dumps))
+@given(st.binary(max_size=60) | st.text(max_size=60).map("{}\n".format) | values.map(json.dumps).map(str.encode))
 def test_anything_is_a_chat_or_a_sentence(source: str | bytes) -> None:
     chats = read_or_sentence(source)
     if isinstance(chats, str):

@@ -63,3 +63,22 @@ def test_a_missing_file_is_unreadable_and_the_others_are_still_checked(card_json
 
 def test_reads_standard_input(card_png: Path) -> None:
     assert run("card", "validate", "-", stdin=card_png.read_bytes()).text == "standard input: ok\n"
+
+
+def test_what_is_broken_fails_with_every_place(tmp_path: Path) -> None:
+    path = tmp_path / "typos.json"
+    card = card_files.v3(
+        description="Hello {{user}}, {{nope}} {{nope}} {{nope2",
+        alternate_greetings=["{{#when::1}}fine{{/when}} {{random::a::b}} {{img::face}}", {}],
+        extensions={"regex_scripts": [5]},
+    )
+    path.write_text(json.dumps(card))
+    result = run("card", "validate", path)
+    assert result.code == 1
+    assert result.text.splitlines() == [
+        f"{path}: broken",
+        "  broken data.alternate_greetings[1]: expected text, found an object",
+        "  broken data.extensions.regex_scripts[0]: expected an object, found a number",
+        "  broken data.description: There is no macro 'nope'",
+        "  broken data.description: A macro opens with {{ and never closes: {{nope2",
+    ]

@@ -15,7 +15,7 @@ from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
-from tavernkit.reading import MAX_JSON_DEPTH, ImportReport, LooseObject, ReportBuilder, kind_of
+from tavernkit.reading import MAX_JSON_DEPTH, Imported, LooseObject, ReportBuilder, kind_of
 from tavernkit.values import Json, JsonObject
 
 
@@ -50,9 +50,9 @@ def _replace(value: Json, report: ReportBuilder, path: str) -> Json:
     if not isinstance(value, float) or math.isfinite(value):
         return value
     if math.isnan(value):
-        report.converted(path, "not a number (NaN), which JSON cannot hold, read as null")
+        report.mended(path, "not a number (NaN), which JSON cannot hold, read as null")
         return None
-    report.converted(path, "a number beyond all limits read as the largest one that fits")
+    report.mended(path, "a number beyond all limits read as the largest one that fits")
     return math.copysign(sys.float_info.max, value)
 
 
@@ -77,11 +77,13 @@ BESIDE_DESCRIPTION = frozenset(
 DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
 
 
-def read_card(source: JsonObject, *, limits: CardLimits = DEFAULT_LIMITS) -> tuple[CharacterCard, ImportReport]:
-    """Read a card's JSON object; the report says what was converted or ignored."""
+def read_card(
+    source: JsonObject, *, limits: CardLimits = DEFAULT_LIMITS, strict: bool = False
+) -> Imported[CharacterCard]:
+    """Read a card's JSON object; the report says what was converted or ignored, a strict reader raises it."""
     report = ReportBuilder()
     card = decode_card(source, report, limits=limits)
-    return card, report.build(f"card {card.spec}")
+    return Imported(card, report.build(f"card {card.spec}", error=InvalidCardError, strict=strict))
 
 
 def check_has_card_fields(source: Json) -> None:
@@ -145,11 +147,11 @@ def _spec(top: Mapping[str, Json], report: ReportBuilder) -> CardSpec:
                 f"The card says it is {str(spec)[:80]!r}, which is not a known card format, and it has no data object."
             )
         if major != 1:
-            report.converted("spec", f"{spec} without a data object; its top-level fields read as version 1")
+            report.mended("spec", f"{spec} without a data object; its top-level fields read as version 1")
         return "v1"
     if major in (2, 3):
         return "v3" if major == 3 else "v2"
-    report.converted("spec", f"{str(spec)[:80]!r} is not a known card format; read as chara_card_v2")
+    report.mended("spec", f"{str(spec)[:80]!r} is not a known card format; read as chara_card_v2")
     return "v2"
 
 
@@ -197,7 +199,7 @@ def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: CardLimit
         raise InvalidCardError("This is not a character card: it has entries and no first_mes, as a lorebook has.")
     character = _read_character(fields, limits)
     if top.get("data") is not None:
-        report.ignored("data", "not a card's data object; the top-level fields are the card")
+        report.broken("data", "not a card's data object; the top-level fields are the card")
     # What a flat card has beside the known fields stood at the top level, and stays there.
     return CharacterCard(
         character=character.with_(unknown={}),
@@ -245,7 +247,7 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
     }
     for key, value in unread.items():
         if value is not None:
-            fields.report.ignored(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")
+            fields.report.broken(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")
     return character.with_(unknown={**fields.rest(), **unread})
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from tavernkit.characters.character import Bundle
+from tavernkit.characters.decode import read_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.byaf import MANIFEST_FILE, read_byaf
 from tavernkit.characters.ingest.charx import CARD_FILE, read_charx, read_jpeg
@@ -16,8 +16,9 @@ from tavernkit.characters.ingest.text_file import read_json, read_yaml
 from tavernkit.characters.ingest.webp import is_webp, read_webp
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.png_chunks import PNG_SIGNATURE
-from tavernkit.errors import ArchiveParseError, ParseError
-from tavernkit.reading import decode_text
+from tavernkit.errors import ArchiveParseError, InvalidCardError, ParseError
+from tavernkit.reading import Source, decode_text, open_source
+from tavernkit.values import Json
 
 Container: TypeAlias = Literal["png", "jpeg", "webp", "zip", "json", "yaml"]
 
@@ -70,14 +71,28 @@ def _stranger(data: bytes) -> str | None:
     return next((name for start, name in STRANGERS.items() if data.startswith(start)), None)
 
 
-def load(source: bytes | str | os.PathLike[str], *, limits: CardLimits = DEFAULT_LIMITS) -> Bundle:
-    """Read a card file of any format, from its bytes or from the path where it lies.
+def load(source: Source, *, limits: CardLimits = DEFAULT_LIMITS, strict: bool = False) -> Bundle:
+    """Read a card file of any format, from its bytes or from the path where it lies, or a card's JSON object.
 
-    Raises InvalidCardError, UnsupportedVersionError or a ParseError; OSError if the path cannot be opened.
+    Raises InvalidCardError, UnsupportedVersionError or a ParseError; OSError if the path cannot be opened. A strict
+    reader raises InvalidCardError where something in the card is broken.
     """
-    data = source if isinstance(source, bytes) else _read_path(Path(source), limits)
+    data, file = open_source(source, max_bytes=limits.file_bytes, what="The file")
+    bundle = _read(data, limits)
+    report = bundle.report.with_(file=file, error=InvalidCardError)
+    if strict:
+        report.refuse_broken()
+    return bundle.with_(report=report)
+
+
+def _read(data: bytes | str | Mapping[str, Json], limits: CardLimits) -> Bundle:
+    if isinstance(data, Mapping):
+        card, report = read_card(data, limits=limits)
+        return Bundle(format="json", card=card, report=report)
+    if isinstance(data, str):
+        data = data.encode()
     if len(data) > limits.file_bytes:
-        raise ParseError(_too_large(len(data), limits))
+        raise ParseError(f"The file has {len(data):,} bytes; at most {limits.file_bytes:,} are read.")
     match detect(data):
         case "png":
             return read_png(data, limits)
@@ -93,14 +108,6 @@ def load(source: bytes | str | os.PathLike[str], *, limits: CardLimits = DEFAULT
             return read_yaml(data, limits)
 
 
-def _read_path(path: Path, limits: CardLimits) -> bytes:
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > limits.file_bytes:
-            raise ParseError(_too_large(size, limits))
-        return file.read(limits.file_bytes + 1)
-
-
 def _read_zip(data: bytes, limits: CardLimits) -> Bundle:
     archive = Archive(data, limits)
     if CARD_FILE in archive:
@@ -110,7 +117,3 @@ def _read_zip(data: bytes, limits: CardLimits) -> Bundle:
     raise ArchiveParseError(
         f"The archive is no character card: it has neither {CARD_FILE} (CHARX) nor {MANIFEST_FILE} (BYAF)."
     )
-
-
-def _too_large(size: int, limits: CardLimits) -> str:
-    return f"The file has {size:,} bytes or more; at most {limits.file_bytes:,} are read."

@@ -70,7 +70,7 @@ def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder
     records: list[Record] = []
     for index, pair in enumerate(_list(document["data_visible"], "data_visible")):
         if not isinstance(pair, list):
-            report.ignored(f"data_visible[{index}]", f"expected a pair of texts, found {kind_of(pair)}")
+            report.broken(f"data_visible[{index}]", f"expected a pair of texts, found {kind_of(pair)}")
             continue
         if pair and is_truthy(pair[0]):
             records.append(_record(speakers.user, True, speakers.now, mes=pair[0]))
@@ -121,7 +121,7 @@ def _kobold(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
     records: list[Record] = []
     for where, turn in turns:
         if not isinstance(turn, str):
-            report.ignored(where, f"expected text, found {kind_of(turn)}")
+            report.broken(where, f"expected text, found {kind_of(turn)}")
             continue
         is_user = INPUT_MARK in turn
         text = js_trim(turn.replace(INPUT_MARK, "").replace(OUTPUT_MARK, ""))
@@ -144,7 +144,7 @@ def _risuai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
         name, time, text = message.get("name"), message.get("time"), message.get("data")
         send_date = speakers.now if time is None else iso_from_milliseconds(time)
         if send_date is None:
-            report.converted("data.message[].time", "a time that is none replaced by the current one")
+            report.mended("data.message[].time", "a time that is none replaced by the current one")
             send_date = speakers.now
         speaker = speakers.user if is_user else speakers.character
         records.append(_record(speaker if name is None else name, is_user, send_date, mes="" if text is None else text))
@@ -156,7 +156,7 @@ def _objects(items: list[Json], where: str, keys: Iterable[str], report: ReportB
     known = set(keys)
     for index, item in enumerate(items):
         if not isinstance(item, dict):
-            report.ignored(f"{where}[{index}]", f"expected an object, found {kind_of(item)}")
+            report.broken(f"{where}[{index}]", f"expected an object, found {kind_of(item)}")
             continue
         for key in item.keys() - known:
             report.ignored(f"{where}[].{key}", "has no place in a chat; left out")

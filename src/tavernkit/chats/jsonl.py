@@ -176,7 +176,7 @@ class _Lines:
                 continue
             self.strays.append(StrayLine(before=count, text=line))
             if line and not line.isspace():
-                self._report.ignored(f"line {number}", "not a JSON object within the limits; kept as it stands")
+                self._report.broken(f"line {number}", "not a JSON object within the limits; kept as it stands")
 
 
 def chat_from_records(records: Iterable[dict[str, Json]], report: ReportBuilder) -> ChatFile:
@@ -237,4 +237,6 @@ def _is_nested(value: Json) -> TypeGuard[JsonObject]:
 def _note_unusual(where: str, value: ChatHeader | ChatMessage, report: ReportBuilder) -> None:
     if value.unknown:
         for key in unusual_fields(value):
-            report.converted(f"{where}.{key}", "of an unusual type; read as well as possible, kept as it stands")
+            # Nothing, and 0 or 1 for yes and no, mean in a file what they say.
+            note = report.converted if value.unknown[key] in (None, 0, 1) else report.mended
+            note(f"{where}.{key}", "of an unusual type; read as well as possible, kept as it stands")

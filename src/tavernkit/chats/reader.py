@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatLimits
@@ -10,7 +10,7 @@ from tavernkit.chats.dates import iso_date
 from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
 from tavernkit.errors import ParseError
-from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
+from tavernkit.reading import Imported, ReportBuilder, Source, decode_text, open_source, parse_json
 from tavernkit.values import Json
 
 NO_CHAT = (
@@ -21,23 +21,35 @@ NO_CHAT = (
 
 
 def read_chat(
-    data: bytes | str,
+    source: Source,
     *,
     now: Callable[[], datetime],
     user_name: str = "User",
     character_name: str = "Character",
     limits: ChatLimits = DEFAULT_LIMITS,
-) -> tuple[tuple[ChatFile, ...], ImportReport]:
+    strict: bool = False,
+) -> Imported[tuple[ChatFile, ...]]:
     """Read the chats of a file of any known application: nearly always exactly one, and never none.
 
     The names and `now` fill in what other applications do not say. A damaged line is kept as a `StrayLine` and noted
-    in the report. Raises ParseError when the file is no chat.
+    in the report, unless the reader is strict. Raises ParseError when the file is no chat.
     """
     report = ReportBuilder()
     speakers = ForeignSpeakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
+    data, file = open_source(source, max_bytes=limits.file_bytes, what="The chat")
+    chats, format = _read(data, speakers, limits, report)
+    return Imported(chats, report.build(format, file=file, strict=strict))
+
+
+def _read(
+    data: bytes | str | Mapping[str, Json], speakers: ForeignSpeakers, limits: ChatLimits, report: ReportBuilder
+) -> tuple[tuple[ChatFile, ...], str]:
+    """The chats, and the name of their format."""
+    if isinstance(data, Mapping):
+        return _read_document(dict(data), speakers, report)
     if isinstance(data, bytes) and data.startswith(ARCHIVE):
         _check_size(data, limits)
-        return read_byaf_chats(data, speakers, limits, report), report.build("byaf")
+        return read_byaf_chats(data, speakers, limits, report), "byaf"
     text = _text(data, limits, report)
     head, _, rest = text.lstrip().partition("\n")
     has_more = bool(rest) and not rest.isspace()
@@ -46,7 +58,7 @@ def read_chat(
         if not _begins_chat(first, has_more):
             raise ParseError(NO_CHAT)
         chat, format = read_jsonl(text, limits, report)
-        return (chat,), report.build(format)
+        return (chat,), format
     try:
         document = first
         if not isinstance(first, dict):
@@ -56,11 +68,17 @@ def read_chat(
         chat, format = read_jsonl(text, limits, report)
         if not any("mes" in message.keys for message in chat.messages):
             raise
-        return (chat,), report.build(format)
+        return (chat,), format
+    return _read_document(document, speakers, report)
+
+
+def _read_document(
+    document: Json, speakers: ForeignSpeakers, report: ReportBuilder
+) -> tuple[tuple[ChatFile, ...], str]:
     foreign = find_format(document)
     if foreign is None or not isinstance(document, dict):
         raise ParseError(NO_CHAT)
-    return read_foreign(foreign, document, speakers, report), report.build(foreign)
+    return read_foreign(foreign, document, speakers, report), foreign
 
 
 def _check_size(data: bytes | str, limits: ChatLimits) -> None:
@@ -83,7 +101,7 @@ def _decode(data: bytes, report: ReportBuilder) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        report.converted("", "not all of the file is UTF-8; what could not be read became U+FFFD")
+        report.mended("", "not all of the file is UTF-8; what could not be read became U+FFFD")
         return decode_text(data, what="The chat")
 
 

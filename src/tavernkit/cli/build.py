@@ -87,7 +87,7 @@ def _print(plan: Plan, payload: Json, notes: tuple[FileNote, ...]) -> None:
     for warning in plan.warnings:
         print(f"tavernkit: warning: {plain(warning.message)}", file=sys.stderr)
     for note in notes:
-        if note.outcome == "ignored":
+        if note.outcome == "ignored" and not note.is_broken:
             print(f"tavernkit: note: {plain(str(note))}", file=sys.stderr)
 
 

@@ -8,19 +8,19 @@ from tavernkit import example
 from tavernkit.characters import User
 from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.conversation_file import LoadedChat
-from tavernkit.cli.errors import about
-from tavernkit.cli.files import FileNote, file_notes, is_standard, read_input
+from tavernkit.cli.errors import about, display_name
+from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.lore import load_book
 from tavernkit.lore.book import Book
-from tavernkit.reading import decode_text
+from tavernkit.reading import ImportReport, decode_text
 
 _LONGEST_FILE_NAME = 4096
 
 
-def read_named_book(file: Path, notes: list[FileNote]) -> Book:
+def read_named_book(file: Path, reports: list[ImportReport]) -> Book:
     """Books of one name are one book to SillyTavern, and there the file gives the name."""
     book, report = load_book(file)
-    notes.extend(file_notes(file, report))
+    reports.append(report.with_(file=display_name(file)))
     return book if book.name else book.with_(name=file.stem)
 
 

@@ -286,7 +286,8 @@ def _print_end(
     for warning in report.warnings:
         printer.line(f"warning: {warning.message}", style="yellow")
     for note in notes:
-        printer.line(f"note: {note}")
+        if not note.is_broken:
+            printer.line(f"note: {note}")
     printer.line(total)
     printer.line(f"fingerprint {report.fingerprint} ({report.dialect})")
     if report.trace is not None:

@@ -15,7 +15,7 @@ from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.build_report import BuiltRequest
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import UsageError
-from tavernkit.cli.files import FileNote, read_noted
+from tavernkit.cli.files import file_notes, read_noted, refuse_broken
 from tavernkit.errors import StrictModeError
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.reading import ImportReport
@@ -30,16 +30,16 @@ from tavernkit.risuai.module import Module
 def build_risuai(options: BuildOptions) -> BuiltRequest:
     """Read the files and build the request. Without a card there is the example's story."""
     options.check_files()
-    notes: list[FileNote] = []
-    character = _read_character(options.all_cards, notes)
+    reports: list[ImportReport] = []
+    character = _read_character(options.all_cards, reports)
     chat = _conversation(options, character)
-    notes += chat.notes
-    settings = _with_budget(_read_settings(options.preset or (), notes), options)
+    reports.append(chat.report)
+    settings = _with_budget(_read_settings(options.preset or (), reports), options)
     dialect = options.dialect or settings.dialect
     dialects.get(dialect)
     story = Story(
         character=character,
-        modules=tuple(read_noted(file, _module, notes) for file in options.module or ()),
+        modules=tuple(read_noted(file, _module, reports) for file in options.module or ()),
         toggles=_toggles(options.toggle or ()),
         greeting=_greeting(options.greeting, chat),
         note=options.note or "",
@@ -51,12 +51,15 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
         history=chat.messages,
         message=options.message,
         preset=settings,
-        books=[read_named_book(file, notes) for file in options.lore or ()],
+        books=[read_named_book(file, reports) for file in options.lore or ()],
         generation_type=options.generation_type,
         model=options.model,
         clock=lambda: datetime.now(UTC).astimezone(),
         strict=options.strict,
+        reports=reports,
     )
+    if options.strict:
+        refuse_broken(reports)
     try:
         built = risuai.build(story=story, trace=options.trace, **inputs)
     except (CBSError, DecoratorParseError, TriggerError) as error:
@@ -69,17 +72,17 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
         completion="chat",
         generation_type=options.generation_type,
         messages=chat.messages,
-        notes=tuple(notes),
+        notes=file_notes(reports),
         unsent_prompts=unsent_prompts(settings, built) if options.explain else (),
     )
 
 
-def _read_character(cards: tuple[Path, ...], notes: list[FileNote]) -> RisuCharacter:
+def _read_character(cards: tuple[Path, ...], reports: list[ImportReport]) -> RisuCharacter:
     if not cards:
         return from_card(example.character())
     if len(cards) > 1:
         raise UsageError("RisuAI's prompt is that of one character; name one card.")
-    return read_noted(cards[0], _character, notes)
+    return read_noted(cards[0], _character, reports)
 
 
 def _character(data: bytes) -> tuple[RisuCharacter, ImportReport]:
@@ -99,12 +102,12 @@ def _conversation(options: BuildOptions, character: RisuCharacter) -> LoadedChat
     return LoadedChat() if options.all_cards else LoadedChat(messages=example.history())
 
 
-def _read_settings(presets: Sequence[Path], notes: list[FileNote]) -> RisuSettings:
+def _read_settings(presets: Sequence[Path], reports: list[ImportReport]) -> RisuSettings:
     if not presets:
         return RisuSettings()
     if len(presets) > 1:
         raise UsageError("RisuAI has one preset at a time; name one.")
-    return read_noted(presets[0], read_preset_file, notes)
+    return read_noted(presets[0], read_preset_file, reports)
 
 
 def _with_budget(settings: RisuSettings, options: BuildOptions) -> RisuSettings:

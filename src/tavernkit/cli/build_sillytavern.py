@@ -15,7 +15,7 @@ from tavernkit.cli.build_report import BuiltRequest
 from tavernkit.cli.cast_files import CastFiles, in_group, read_cast
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import FileError, UsageError, display_name
-from tavernkit.cli.files import FileNote, read_noted
+from tavernkit.cli.files import file_notes, read_noted, refuse_broken
 from tavernkit.cli.preset_files import read_setup
 from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.errors import StrictModeError
@@ -43,9 +43,11 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
     settings = SettingsFile() if options.settings is None else read_settings_file(options.settings)
     chat = _conversation(options, cast, options.user or settings.user_name or "User")
     cast = in_group(cast, options.group, chat.metadata)
-    notes: list[FileNote] = [*cast.notes, *setup.notes, *settings.notes, *chat.notes]
-    books = [(_home(file, cast, chat, settings), read_named_book(file, notes)) for file in options.lore or ()]
-    own = tuple(script for file in options.regex or () for script in read_noted(file, read_regex_scripts, notes))
+    reports = [*cast.reports, *setup.reports, settings.report, chat.report]
+    books = [(_home(file, cast, chat, settings), read_named_book(file, reports)) for file in options.lore or ()]
+    own = tuple(script for file in options.regex or () for script in read_noted(file, read_regex_scripts, reports))
+    if options.strict:
+        refuse_broken(reports)
     preset = setup.preset or _usual_preset(settings, is_for_text=setup.is_for_text)
     preset = _with_budget(preset, options.context, options.reserve)
     story = with_templates(chat.in_story(settings.story), setup.templates)
@@ -80,6 +82,7 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
         model=model,
         variables=Variables(local=chat.variables, global_=settings.variables),
         strict=options.strict,
+        reports=reports,
     )
     context_file = setup.context_file or ("" if options.settings is None else display_name(options.settings))
     built = _build(story, inputs, context_file=context_file, trace=options.trace)
@@ -90,7 +93,7 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
         completion="chat" if isinstance(preset, ChatPreset) else "text",
         generation_type=options.generation_type,
         messages=chat.messages,
-        notes=tuple(notes),
+        notes=file_notes(reports),
         unsent_prompts=unsent_prompts(preset, built) if options.explain and isinstance(preset, ChatPreset) else (),
     )
 

@@ -51,9 +51,10 @@ def validate(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that cards can be read.
+    """Check that cards can be read, and that nothing in them is broken.
 
-    Each file is ok, ok with notes about what was converted or ignored, or broken, with the reason.
+    Each file is ok, ok with notes about what was converted or ignored, or broken, with the reason or the broken places:
+    a field of no use, or a macro that neither SillyTavern nor RisuAI knows.
     """
     from tavernkit.cli.validation import check, validate_files
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from tavernkit import example
 from tavernkit.characters import Character, load
-from tavernkit.cli.errors import UsageError, about
-from tavernkit.cli.files import FileNote, file_notes, read_input, read_noted
+from tavernkit.cli.errors import UsageError, about, display_name
+from tavernkit.cli.files import read_input, read_noted
 from tavernkit.errors import ParseError
 from tavernkit.prompt.message import Message
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, read_group
+from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.values import Json, JsonObject, Value
 
 EXAMPLE = "ottoline.json"
@@ -24,7 +25,7 @@ class CastFiles(Value, frozen=True, kw_only=True):
     members: tuple[GroupMember, ...]
     speaker: GroupMember
     group: StoryGroup | None = None
-    notes: tuple[FileNote, ...] = ()
+    reports: tuple[ImportReport, ...] = ()
 
     @property
     def character(self) -> Character:
@@ -55,15 +56,15 @@ class CastFiles(Value, frozen=True, kw_only=True):
 
 def read_cast(cards: Sequence[Path], speaker: str | None) -> CastFiles:
     """Read the cards; without any, the cast is the example's. The first card speaks unless somebody else is named."""
-    notes: list[FileNote] = []
-    members = [GroupMember.of(read_noted(card, _read, notes), card.name) for card in cards]
+    reports: list[ImportReport] = []
+    members = [GroupMember.of(read_noted(card, _read, reports), card.name) for card in cards]
     if not members:
         members = [GroupMember.of(example.character(), EXAMPLE)]
     avatars = [member.avatar for member in members]
     for avatar in avatars:
         if avatars.count(avatar) > 1:
             raise UsageError(f"Two cards are called {avatar}; a group tells its members apart by their file names.")
-    return CastFiles(members=tuple(members), speaker=_speaker(members, speaker), notes=tuple(notes))
+    return CastFiles(members=tuple(members), speaker=_speaker(members, speaker), reports=tuple(reports))
 
 
 def in_group(cast: CastFiles, file: Path | None, chat_metadata: JsonObject) -> CastFiles:
@@ -81,7 +82,9 @@ def in_group(cast: CastFiles, file: Path | None, chat_metadata: JsonObject) -> C
             document, avatars = _members_of(parse_json(data, what="The group"))
             cast = _renamed(cast, avatars)
     group = read_group(document, cast.members, chat_metadata=chat_metadata, report=report)
-    return cast.with_(group=group, notes=(*cast.notes, *(file_notes(file, report.build("group")) if file else ())))
+    if file is not None:
+        cast = cast.with_(reports=(*cast.reports, report.build("group", file=display_name(file))))
+    return cast.with_(group=group)
 
 
 def _members_of(document: Json) -> tuple[JsonObject, list[Json]]:
@@ -106,7 +109,10 @@ def _renamed(cast: CastFiles, avatars: Sequence[Json]) -> CastFiles:
 
 def _read(data: bytes) -> tuple[Character, ImportReport]:
     bundle = load(data)
-    return bundle.card.character, bundle.report
+    character = bundle.card.character
+    notes = ReportBuilder()
+    embedded_scripts(character.extensions, notes, "data.extensions")
+    return character, bundle.report.with_(notes=(*bundle.report.notes, *notes.build("card").notes))
 
 
 def _speaker(members: Sequence[GroupMember], wanted: str | None) -> GroupMember:

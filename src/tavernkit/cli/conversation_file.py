@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tavernkit.chats import ChatFile, read_chat, to_messages
-from tavernkit.cli.errors import about
-from tavernkit.cli.files import FileNote, file_notes, read_input
+from tavernkit.cli.errors import about, display_name
+from tavernkit.cli.files import read_input
 from tavernkit.errors import ParseError
 from tavernkit.prompt.message import Message
-from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern import AuthorsNote, Story
-from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, extension_place, extension_role
 from tavernkit.values import Json, JsonObject, Value
 
 _HISTORY_FIELDS = ("role", "content", "name")
@@ -29,7 +29,7 @@ class LoadedChat(Value, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     user_name: str = ""
     metadata: JsonObject = {}
-    notes: tuple[FileNote, ...] = ()
+    report: ImportReport = ImportReport(format="chat")
 
     @property
     def variables(self) -> dict[str, Json]:
@@ -40,9 +40,9 @@ class LoadedChat(Value, frozen=True, kw_only=True):
         """The name of the book that belongs to the chat."""
         return LooseObject(self.metadata, ReportBuilder()).text("world_info")
 
-    def in_story(self, story: Story) -> Story:
-        """The story with the author's note and the texts that belong to this chat."""
-        chat = LooseObject(self.metadata, ReportBuilder())
+    def in_story(self, story: Story, report: ReportBuilder | None = None) -> Story:
+        """The story with the author's note and the texts that belong to this chat; the report gets what is broken."""
+        chat = LooseObject(self.metadata, report or ReportBuilder(), "chat_metadata")
         story = story.with_(
             scenario=chat.text("scenario"), examples=chat.text("mes_example"), system_prompt=chat.text("system_prompt")
         )
@@ -52,9 +52,9 @@ class LoadedChat(Value, frozen=True, kw_only=True):
         return story.with_(
             note=story.note.with_(
                 text=chat.text("note_prompt"),
-                position=extension_place(chat.integer("note_position", default=1)),
+                position=extension_place(chat.one_of("note_position", tuple(ExtensionPosition), default=1)),
                 depth=chat.integer("note_depth", default=usual.depth),
-                role=extension_role(chat.integer("note_role")),
+                role=extension_role(chat.one_of("note_role", range(len(ROLES)))),
                 interval=chat.integer("note_interval", default=usual.interval),
             )
         )
@@ -78,7 +78,10 @@ def read_conversation(file: Path, *, user_name: str, character_name: str) -> Loa
                 f"The file holds {len(chats)} chats. Take it apart with `tavernkit chat convert FILE -o NAME.jsonl`,"
                 " and name one of the parts."
             )
-    return _conversation(chats[0]).with_(notes=file_notes(file, report))
+    chat, notes = _conversation(chats[0]), ReportBuilder()
+    chat.in_story(Story(), notes)
+    report = report.with_(file=display_name(file), notes=(*report.notes, *notes.build(report.format).notes))
+    return chat.with_(report=report)
 
 
 def _listed(data: bytes) -> list[Json] | None:

@@ -36,6 +36,10 @@ class FileError(Exception):
         self.__cause__ = self.cause = cause
 
 
+class StrictFileError(FileError):
+    """A file that can be used, and that a strict command refuses for what is broken in it."""
+
+
 class BatchError(Exception):
     """Some of several files failed; the command went on with the others."""
 
@@ -70,6 +74,9 @@ def explain(error: Exception) -> Failure:
     """What to tell the user about an error, and the exit code it deserves."""
     kind = type(error).__name__
     match error:
+        case StrictFileError():
+            inner = explain(error.cause)
+            return inner.with_(message=f"{error.name}: {inner.message}", exit_code=CHECK_FAILED)
         case FileError():
             inner = explain(error.cause)
             return inner.with_(message=f"{error.name}: {inner.message}")

@@ -11,9 +11,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tavernkit.cli.errors import FileError, UsageError, about, display_name
+from tavernkit.cli.errors import BatchError, FileError, StrictFileError, UsageError, about, display_name
 from tavernkit.cli.output import write_bytes
-from tavernkit.errors import ParseError
+from tavernkit.errors import ParseError, TavernKitError
 from tavernkit.reading import ImportReport, Outcome
 from tavernkit.values import Value
 
@@ -52,27 +52,41 @@ class FileNote(Value, frozen=True, kw_only=True):
     path: str
     outcome: Outcome
     message: str
+    is_broken: bool
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.file, self.path, self.message) if part)
 
 
-def file_notes(file: Path, report: ImportReport) -> tuple[FileNote, ...]:
-    """The notes of a report that say more than that everything was kept."""
+def file_notes(reports: Iterable[ImportReport]) -> tuple[FileNote, ...]:
+    """The notes of reports that say more than that everything was kept."""
     return tuple(
-        FileNote(file=display_name(file), path=note.path, outcome=note.outcome, message=note.message)
+        FileNote(file=report.file, path=note.path, outcome=note.outcome, message=note.message, is_broken=note.is_broken)
+        for report in reports
         for note in report.notes
         if note.outcome != "exact"
     )
 
 
-def read_noted(file: Path, read: Callable[[bytes], tuple[T, ImportReport]], notes: list[FileNote]) -> T:
-    """What a reader makes of a file; what it had to convert or ignore is added to the notes."""
+def read_noted(file: Path, read: Callable[[bytes], tuple[T, ImportReport]], reports: list[ImportReport]) -> T:
+    """What a reader makes of a file; its report is added to the others, with the name of the file."""
     data = read_input(file)
     with about(file):
         found, report = read(data)
-    notes.extend(file_notes(file, report))
+    reports.append(report.with_(file=display_name(file)))
     return found
+
+
+def refuse_broken(reports: Iterable[ImportReport]) -> None:
+    """Raise BatchError for the files in which something is broken, with every place."""
+    errors: list[FileError] = []
+    for report in reports:
+        try:
+            report.with_(file="").refuse_broken()
+        except TavernKitError as error:
+            errors.append(StrictFileError(report.file, error))
+    if errors:
+        raise BatchError(errors)
 
 
 def refuse_two_documents(output: Path | None, *, as_json: bool) -> None:

@@ -9,12 +9,10 @@ from typing import TypeAlias
 import msgspec
 
 from tavernkit.cli.errors import UsageError, display_name
-from tavernkit.cli.files import FileNote, read_noted
-from tavernkit.dialects.merging import MODES
-from tavernkit.reading import ImportReport
+from tavernkit.cli.files import read_noted
+from tavernkit.reading import ImportReport, ReportBuilder
 from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.files import is_preset_file, read_preset_file
-from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
@@ -27,6 +25,7 @@ from tavernkit.sillytavern.presets import (
     read_preset,
 )
 from tavernkit.sillytavern.presets.fields import PresetFile
+from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.values import Value
 
 LABELS = {
@@ -71,15 +70,15 @@ class Setup(Value, frozen=True, kw_only=True):
     is_for_text: bool
     context_file: str | None
     templates: MasterExport
-    notes: tuple[FileNote, ...]
+    reports: tuple[ImportReport, ...]
 
 
 def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | None) -> Setup:
     """Read all of them; a template that was named by its own option wins over the one in a master export."""
     found: dict[str, tuple[str, PresetFile]] = {}
-    notes: list[FileNote] = []
+    reports: list[ImportReport] = []
     for file in files:
-        for part, value in parts_of(read_noted(file, _read, notes)):
+        for part, value in parts_of(read_noted(file, _read, reports)):
             if part in found:
                 raise UsageError(
                     f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
@@ -87,7 +86,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
             found[part] = display_name(file), value
     for named, part in ((instruct, "instruct"), (context, "context")):
         if named is not None:
-            found[part] = display_name(named), _expected(named, part, notes)
+            found[part] = display_name(named), _expected(named, part, reports)
     _refuse_mixture(found)
     parts = {part: value for part, (_, value) in found.items()}
     return Setup(
@@ -95,25 +94,16 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
         is_for_text=any(part in parts for part in FOR_TEXT),
         context_file=found["context"][0] if "context" in found else None,
         templates=_templates(parts),
-        notes=tuple(notes),
+        reports=tuple(reports),
     )
-
-
-def check_post_processing(preset: ChatPreset) -> None:
-    """Raise InvalidPresetError for a preset that wants messages merged in a way that nobody knows."""
-    mode = preset.custom_prompt_post_processing
-    if mode and mode not in MODES:
-        raise InvalidPresetError(
-            f"The field 'custom_prompt_post_processing' is {mode!r}; leave it empty, or write one of"
-            f" {', '.join(MODES)}."
-        )
 
 
 def _read(data: bytes) -> tuple[SillyTavernPreset, ImportReport]:
     preset, report = read_preset(data)
-    if isinstance(preset, ChatPreset):
-        check_post_processing(preset)
-    return preset, report
+    notes = ReportBuilder()
+    if isinstance(preset, ChatPreset | TextPreset):
+        embedded_scripts(preset.extensions, notes)
+    return preset, report.with_(notes=(*report.notes, *notes.build(report.format).notes))
 
 
 def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
@@ -127,9 +117,9 @@ def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
             yield part, value
 
 
-def _expected(file: Path, part: str, notes: list[FileNote]) -> PresetFile:
+def _expected(file: Path, part: str, reports: list[ImportReport]) -> PresetFile:
     """The one part that the file was named for, alone or out of a master export."""
-    held = dict(parts_of(read_noted(file, _read, notes)))
+    held = dict(parts_of(read_noted(file, _read, reports)))
     if part not in held:
         raise UsageError(
             f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tavernkit.cli.errors import about
-from tavernkit.cli.files import read_input
-from tavernkit.cli.lore import load_book
+from tavernkit.cli.files import read_noted, refuse_broken
 from tavernkit.cli.output import JsonOption, present
 from tavernkit.cli.tokens import ModelOption
 
 if TYPE_CHECKING:
     from tavernkit.characters import Character, User
     from tavernkit.prompt.message import Message
+    from tavernkit.reading import ImportReport
 
 
 def build_prompt(
@@ -52,19 +51,27 @@ def build_prompt(
 
     Every message is shown with its role, its size in tokens and where it came from, then what had to be left out.
     """
+    from tavernkit import example
+    from tavernkit.cli.build_files import read_named_book
     from tavernkit.cli.build_report import print_prompt, report_on
     from tavernkit.presets import BudgetPreset
     from tavernkit.prompt.build import build
 
+    reports: list[ImportReport] = []
+    character = example.character() if card is None else read_noted(card, _character, reports)
+    books = [read_named_book(path, reports) for path in lore or ()]
+    if strict:
+        refuse_broken(reports)
     plan = build(
-        character=_character(card),
+        character=character,
         user=_user(user, persona, is_example=card is None),
         history=_history(history, is_example=card is None),
         message=message,
-        books=[load_book(path)[0] for path in lore or ()],
+        books=books,
         model=model,
         preset=BudgetPreset(context_window_tokens=context, reserved_response_tokens=reserve),
         strict=strict,
+        reports=reports,
         trace=trace,
     ).plan
     report = report_on(plan, dialect, model)
@@ -72,16 +79,11 @@ def build_prompt(
     present(document, lambda printer: print_prompt(printer, report), as_json=as_json)
 
 
-def _character(card: Path | None) -> Character:
-    if card is None:
-        from tavernkit import example
-
-        return example.character()
+def _character(data: bytes) -> tuple[Character, ImportReport]:
     from tavernkit.characters import load
 
-    data = read_input(card)
-    with about(card):
-        return load(data).card.character
+    bundle = load(data)
+    return bundle.card.character, bundle.report
 
 
 def _user(name: str | None, persona: str | None, *, is_example: bool) -> User:

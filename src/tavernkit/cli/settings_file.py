@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tavernkit.cli.errors import about
-from tavernkit.cli.files import FileNote, file_notes, read_input
-from tavernkit.cli.preset_files import check_post_processing
+from tavernkit.cli.errors import about, display_name
+from tavernkit.cli.files import read_input
 from tavernkit.errors import ParseError
-from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern import (
     AuthorsNote,
     BiasEntry,
@@ -19,10 +18,10 @@ from tavernkit.sillytavern import (
     Story,
     UserSettings,
 )
-from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, extension_place, extension_role
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.presets.fields import decode
-from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
+from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, read_settings
 from tavernkit.values import Json, Value
 
@@ -48,7 +47,7 @@ class SettingsFile(Value, frozen=True, kw_only=True):
     preset: ChatPreset | TextPreset | None = None
     character_notes: dict[str, CharacterNote] = {}
     variables: dict[str, Json] = {}
-    notes: tuple[FileNote, ...] = ()
+    report: ImportReport = ImportReport(format="settings")
 
 
 def read_settings_file(file: Path) -> SettingsFile:
@@ -66,18 +65,18 @@ def read_settings_file(file: Path) -> SettingsFile:
                     "These are no settings of SillyTavern: name its settings.json, or a file with the power_user object"
                     " out of it."
                 )
-    return settings.with_(notes=file_notes(file, report.build("settings")))
+    return settings.with_(report=report.build("settings", file=display_name(file)))
 
 
 def _power_user(source: LooseObject) -> SettingsFile:
-    place = source.integer("persona_description_position")
+    place = source.one_of("persona_description_position", tuple(PersonaPosition))
     return SettingsFile(
         story=Story(
             settings=decode(UserSettings, source.source, source.report, source.path),
             persona=PersonaPlace(
                 position=PersonaPosition(place) if place in set(PersonaPosition) else PersonaPosition.IN_PROMPT,
                 depth=source.integer("persona_description_depth", default=PersonaPlace().depth),
-                role=extension_role(source.integer("persona_description_role")),
+                role=extension_role(source.one_of("persona_description_role", range(len(ROLES)))),
             ),
         ),
         persona=source.text("persona_description"),
@@ -90,12 +89,15 @@ def _whole(source: LooseObject) -> SettingsFile:
     extensions = source.nested("extension_settings")
     note = extensions.nested("note")
     lore = source.nested("world_info_settings")
-    scripts = {"regex_scripts": extensions.items("regex")}
     return settings.with_(
         story=settings.story.with_(
             world_info=read_settings(lore) if lore.source else SHIPPED_SETTINGS,
             note=_note(note),
-            regex_scripts=RegexScripts(global_=embedded_scripts(scripts, source.report)),
+            regex_scripts=RegexScripts(
+                global_=tuple(
+                    decode(RegexScript, item.source, item.report, item.path) for item in extensions.objects("regex")
+                )
+            ),
             bias_presets=_bias_presets(source.nested("oai_settings").nested("bias_presets")),
         ),
         user_name=source.text("username"),
@@ -109,9 +111,9 @@ def _note(source: LooseObject) -> AuthorsNote:
     usual = AuthorsNote()
     return AuthorsNote(
         text=source.text("default"),
-        position=extension_place(source.integer("defaultPosition", default=1)),
+        position=extension_place(source.one_of("defaultPosition", tuple(ExtensionPosition), default=1)),
         depth=source.integer("defaultDepth", default=usual.depth),
-        role=extension_role(source.integer("defaultRole")),
+        role=extension_role(source.one_of("defaultRole", range(len(ROLES)))),
         interval=source.integer("defaultInterval", default=usual.interval),
         scan=source.flag("allowWIScan"),
     )
@@ -120,7 +122,7 @@ def _note(source: LooseObject) -> AuthorsNote:
 def _character_notes(source: LooseObject) -> dict[str, CharacterNote]:
     notes: dict[str, CharacterNote] = {}
     for item in source.objects("chara"):
-        place = item.integer("position")
+        place = item.one_of("position", tuple(NotePlacement))
         if item.flag("useChara"):
             notes[item.text("name")] = CharacterNote(
                 text=item.text("prompt"),
@@ -146,9 +148,7 @@ def _preset(source: LooseObject) -> ChatPreset | TextPreset | None:
             genamt=source.optional_integer("amount_gen"), max_length=source.optional_integer("max_context")
         )
     if api != "openai":
-        source.report.ignored("main_api", f"{api[:40]!r} is unknown: read as chat completion")
+        source.report.broken("main_api", f"{api[:40]!r} is unknown: read as chat completion")
     if not source.has("oai_settings"):
         return None
-    chat = decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")
-    check_post_processing(chat)
-    return chat
+    return decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")

@@ -9,17 +9,18 @@ from typing import Literal, TypeAlias
 import typer
 
 from tavernkit import risuai
-from tavernkit.characters import load
+from tavernkit.characters import Bundle, load
 from tavernkit.cli.batch import each, raise_failed
+from tavernkit.cli.card_macros import macro_notes
 from tavernkit.cli.errors import Failure, FileError, display_name, explain
 from tavernkit.cli.files import read_input
 from tavernkit.cli.output import Printer, present
-from tavernkit.cli.preset_files import check_post_processing, read_any_preset
+from tavernkit.cli.preset_files import read_any_preset
 from tavernkit.errors import TavernKitError
-from tavernkit.reading import Note
+from tavernkit.reading import ImportReport, Note, ReportBuilder
 from tavernkit.risuai import RisuSettings
 from tavernkit.sillytavern import preset_problems
-from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.values import Value
 
 Status: TypeAlias = Literal["ok", "ok with notes", "broken", "unreadable"]
@@ -27,7 +28,7 @@ COLOURS = {"ok": "green", "ok with notes": "yellow", "broken": "red", "unreadabl
 
 
 class FileCheck(Value, frozen=True, kw_only=True):
-    """One file. `ok` is what counts: notes fail a file only when the check is strict."""
+    """One file. `ok` is what counts: notes of what is not broken fail a file only when the check is strict."""
 
     file: str
     ok: bool
@@ -46,15 +47,35 @@ def check(file: Path, *, strict: bool) -> FileCheck:
         bundle = load(data)
     except TavernKitError as error:
         return FileCheck(file=display_name(file), ok=False, status="broken", error=explain(error))
+    report = _with_texts(bundle)
+    status = _status(report)
     return FileCheck(
         file=display_name(file),
-        ok=bundle.report.is_exact or not strict,
-        status="ok" if bundle.report.is_exact else "ok with notes",
+        ok=_is_ok(status, strict=strict),
+        status=status,
         name=bundle.card.character.name,
         format=bundle.format,
         spec=bundle.card.spec,
-        notes=bundle.report.notes,
+        notes=report.notes,
     )
+
+
+def _with_texts(bundle: Bundle) -> ImportReport:
+    """The report of the card with what is broken in its regex scripts and its texts."""
+    card = bundle.card
+    prefix = "" if card.spec == "v1" else "data."
+    scripts = ReportBuilder()
+    embedded_scripts(card.character.extensions, scripts, f"{prefix}extensions")
+    notes = (*scripts.build("scripts").notes, *macro_notes(card.character, prefix=prefix))
+    return bundle.report.with_(notes=(*bundle.report.notes, *notes))
+
+
+def _status(report: ImportReport) -> Status:
+    return "broken" if report.broken else "ok" if report.is_exact else "ok with notes"
+
+
+def _is_ok(status: Status, *, strict: bool) -> bool:
+    return status == "ok" or (status == "ok with notes" and not strict)
 
 
 def check_preset(file: Path, *, strict: bool) -> FileCheck:
@@ -62,20 +83,19 @@ def check_preset(file: Path, *, strict: bool) -> FileCheck:
     data = read_input(file)
     try:
         preset, report = read_any_preset(data)
-        if isinstance(preset, ChatPreset):
-            check_post_processing(preset)
     except TavernKitError as error:
         return FileCheck(file=display_name(file), ok=False, status="broken", error=explain(error))
     found = risuai.preset_problems(preset) if isinstance(preset, RisuSettings) else preset_problems(preset)
-    notes = (*report.converted, *report.ignored, *found)
+    report = report.with_(notes=(*report.notes, *found))
+    status = _status(report)
     name = preset.written.get("name") if isinstance(preset, RisuSettings) else getattr(preset, "name", None)
     return FileCheck(
         file=display_name(file),
-        ok=not notes or not strict,
-        status="ok with notes" if notes else "ok",
+        ok=_is_ok(status, strict=strict),
+        status=status,
         name=name if isinstance(name, str) else None,
         format=report.format,
-        notes=notes,
+        notes=report.notes,
     )
 
 
@@ -101,6 +121,6 @@ def _print_verdicts(printer: Printer, verdicts: Sequence[FileCheck]) -> None:
         why = f": {verdict.error.message}" if verdict.error else ""
         printer.line(f"{verdict.file}: {verdict.status}{why}", style=COLOURS[verdict.status])
         for note in verdict.notes:
-            printer.line(f"  {note.outcome} {note.path}: {note.message}")
+            printer.line(f"  {'broken' if note.is_broken else note.outcome} {note.path}: {note.message}")
     if len(verdicts) > 1:
         printer.line(f"{sum(verdict.ok for verdict in verdicts)} of {len(verdicts)} files passed")

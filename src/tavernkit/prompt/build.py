@@ -12,6 +12,7 @@ from tavernkit.prompt.built import BuildResult, Built, Result, common_fields
 from tavernkit.prompt.context import BuildInputs as BuildInputs
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import write_plan
+from tavernkit.prompt.inputs import check_kind
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
@@ -26,6 +27,7 @@ USUAL: dict[str, object] = {
     "keep_user_message": False,
     "generation_type": "normal",
     "strict": False,
+    "reports": (),
 }
 """What an input is when it is not given; those that are not here are None."""
 
@@ -55,6 +57,7 @@ def build(
     *, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
 ) -> Built[BuildResult]:
     """Build a prompt. Without a pipeline, the plain one runs."""
+    check_kind("pipeline", pipeline, Pipeline)
     return build_on(lambda _: pipeline or plain_pipeline(), _result, inputs, trace=trace)
 
 

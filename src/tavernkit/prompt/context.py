@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 
-from tavernkit.characters.character import Character, User
+from tavernkit.characters.character import Bundle, Character, CharacterCard, User
 from tavernkit.errors import MissingInputError, PipelineError, StrictModeError, TavernKitError
 from tavernkit.history import ChatHistory, HistorySource, wrap
 from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
@@ -20,12 +20,14 @@ from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.presets import BudgetPreset, Preset
 from tavernkit.prompt.block import Block
+from tavernkit.prompt.inputs import taken
 from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
 from tavernkit.prompt.trimming import TrimReport, TrimStrategy
 from tavernkit.prompt.warning import BuildWarning
+from tavernkit.reading import Imported, ImportReport
 from tavernkit.values import JsonObject, check_choice
 
 GenerationType: TypeAlias = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
@@ -64,15 +66,16 @@ class BuildInputs(TypedDict, total=False):
     instrumenter       who is told of every stage
     warning_handler    who is told of every warning
     metadata           anything else that your stages need, as ctx["key"]
+    reports            what readers said of the files behind the other inputs; what is broken is warned of
     """
 
-    character: Character | None
+    character: Character | CharacterCard | Bundle | Imported[CharacterCard] | None
     user: User | None
     history: HistorySource
     message: str
     attachments: Iterable[Attachment]
-    preset: Preset | None
-    books: Iterable[Book]
+    preset: Preset | Imported[Any] | None
+    books: Iterable[Book | Imported[Book]]
     lore_engine: LoreEngine[ScanInput] | None
     trim_strategy: TrimStrategy | None
     keep_user_message: bool
@@ -89,6 +92,7 @@ class BuildInputs(TypedDict, total=False):
     instrumenter: Instrumenter | None
     warning_handler: Callable[[BuildWarning], None] | None
     metadata: Mapping[str, Any] | None
+    reports: Iterable[ImportReport]
 
 
 class Context:
@@ -104,36 +108,37 @@ class Context:
     that the blocks have been trimmed, `failure` names the stage that has failed, with what it raised as its cause.
     """
 
-    def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
-        unknown = inputs.keys() - BuildInputs.__annotations__.keys()
+    def __init__(self, **given: Unpack[BuildInputs]) -> None:
+        unknown = given.keys() - BuildInputs.__annotations__.keys()
         if unknown:
             raise TypeError(f"a build has no input {min(unknown)!r}")
-        self.character = inputs.get("character")
-        self.user = inputs.get("user")
+        inputs, self.reports = taken(given)
+        self.character: Character | None = inputs.get("character")
+        self.user: User | None = inputs.get("user")
         self.history: ChatHistory = wrap(inputs.get("history"))
-        self.message = inputs.get("message", "")
-        self.attachments = tuple(inputs.get("attachments", ()))
+        self.message: str = inputs.get("message", "")
+        self.attachments: tuple[Attachment, ...] = inputs.get("attachments", ())
         self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
-        self.books = tuple(inputs.get("books", ()))
-        self.lore_engine = inputs.get("lore_engine")
-        self.trim_strategy = inputs.get("trim_strategy")
+        self.books: tuple[Book, ...] = inputs.get("books", ())
+        self.lore_engine: LoreEngine[ScanInput] | None = inputs.get("lore_engine")
+        self.trim_strategy: TrimStrategy | None = inputs.get("trim_strategy")
         if self.trim_strategy is not None:
             check_choice("trim_strategy", self.trim_strategy, TrimStrategy)
-        self.keep_user_message = inputs.get("keep_user_message", False)
-        self.generation_type = inputs.get("generation_type", "normal")
+        self.keep_user_message: bool = inputs.get("keep_user_message", False)
+        self.generation_type: str = inputs.get("generation_type", "normal")
         check_choice("generation_type", self.generation_type, GenerationType)
-        self.model = inputs.get("model")
+        self.model: str | None = inputs.get("model")
         self.variables: VariablesStore = _given(inputs.get("variables"), Variables)
         self.estimator: TokenEstimator = _given(inputs.get("estimator"), default_estimator)
         self.hooks: HookRegistry = _given(inputs.get("hooks"), BuildHooks)
         self.injections: InjectionRegistry = _given(inputs.get("injections"), Injections)
         self.clock: Clock = inputs.get("clock") or _utc_now
-        self.rng = _given(inputs.get("rng"), lambda: random.Random(0))  # noqa: S311 - stories, not secrets
+        self.rng: random.Random = _given(inputs.get("rng"), lambda: random.Random(0))  # noqa: S311 - stories, not secrets
         self.ids: IdSource = inputs.get("ids") or _counted("b")
         self.timer: Callable[[], float] = time.perf_counter
-        self.strict = inputs.get("strict", False)
-        self.instrumenter = inputs.get("instrumenter")
-        self.warning_handler = inputs.get("warning_handler")
+        self.strict: bool = inputs.get("strict", False)
+        self.instrumenter: Instrumenter | None = inputs.get("instrumenter")
+        self.warning_handler: Callable[[BuildWarning], None] | None = inputs.get("warning_handler")
         self.metadata: dict[str, Any] = dict(inputs.get("metadata") or {})
 
         self.blocks: list[Block] = []
@@ -155,6 +160,9 @@ class Context:
         self._has_begun = False
         self.verdict: TavernKitError | None = None
         self._platform: object | None = None
+        self._told: set[tuple[str, str]] = set()
+        for report in self.reports:
+            self._warn_of_broken(report)
 
     def __getitem__(self, key: str) -> Any:
         return self.metadata[key]
@@ -198,6 +206,7 @@ class Context:
         twin.llm_options = dict(self.llm_options)
         twin.dialect_options = dict(self.dialect_options)
         twin.warnings = list(self.warnings)
+        twin._told = set(self._told)
         twin.metadata = dict(self.metadata)
         twin.rng = copy.copy(self.rng)
         twin._has_begun = self.plan is not None
@@ -237,7 +246,13 @@ class Context:
         return self.keep_user_message and source == self.user_message
 
     def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
-        """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""
+        """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead.
+
+        The sentence says where, so the same one twice is told once.
+        """
+        if (code, message) in self._told:
+            return
+        self._told.add((code, message))
         warning = BuildWarning(code=code, message=message, stage=self.current_stage, where=where)
         self.warnings.append(warning)
         self.instrument("warning", warning=warning)
@@ -245,6 +260,14 @@ class Context:
             self.fail(StrictModeError(message, code=code) if error is None else error)
         if self.warning_handler is not None:
             self.warning_handler(warning)
+
+    def _warn_of_broken(self, report: ImportReport) -> None:
+        """Tell what a reader has found broken in a file."""
+        if self.strict:
+            report.refuse_broken()
+        for note in report.broken:
+            place = report.file or report.format
+            self.warn("broken_input", f"{place}: {note}.", file=report.file, field=note.path)
 
     def fail(self, error: TavernKitError) -> NoReturn:
         """End the build with exactly this error; the pipeline does not wrap it."""

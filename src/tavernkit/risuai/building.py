@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from tavernkit.characters.character import Bundle
 from tavernkit.prompt.build import BuildInputs, build_on, shows_inputs
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
+from tavernkit.prompt.inputs import check_kind, unpacked
 from tavernkit.prompt.pipeline import Pipeline
+from tavernkit.risuai.files.character_file import character_of
 from tavernkit.risuai.replying import RisuResult, result_of
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.stages.assembly import card_costs, compilation
@@ -55,12 +58,19 @@ def build(
     RisuAI's own. Without a model, tokens are counted for the one that the settings name. Raises
     SendingStopped when a trigger wants nothing to be sent, TokenBudgetExceeded when what has to be said does not fit.
     """
-    settings = inputs.get("preset") or RisuSettings()
-    if not isinstance(settings, RisuSettings):
-        raise TypeError(f"RisuAI's prompts are built from RisuSettings, not from a {type(settings).__name__}.")
-    inputs["preset"] = settings
+    check_kind("story", story, Story)
+    check_kind("pipeline", pipeline, Pipeline)
+    given = inputs.get("preset")
+    settings = RisuSettings() if given is None else unpacked(given)
+    check_kind("preset", settings, RisuSettings)
+    inputs["preset"] = settings if given is None else given
     if not inputs.get("model"):
         inputs["model"] = settings.model
+
+    card = inputs.get("character")
+    if isinstance(card, Bundle) and (story is None or story.character is None):
+        own, inputs["character"] = character_of(card)
+        story = (story or Story()).with_(character=own)
 
     def choose(ctx: Context) -> Pipeline:
         if ctx.lore_engine is not None:

@@ -57,20 +57,38 @@ OWN: Mapping[str, Json] = {
     "prebuiltAssetStyle": "",
 }
 OWN_OPTIONAL = ("backgroundHTML", "license", "newGenData", "sdData")
+PLACES = {
+    "globalLore": "character_book.entries",
+    "customscript": "extensions.risuai.customScripts",
+    **{name: f"extensions.risuai.{name}" for name in (*OWN, *OWN_OPTIONAL)},
+    **{name: spelt for spelt, name in TEXTS.items()},
+}
 EXPORTED_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "lorePlus", "inlayViewScreen", "newGenData")
 
 
-def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] | None = None) -> RisuCharacter:
+def from_card(
+    character: Character,
+    *,
+    id: str = "",
+    lore: Sequence[JsonObject] | None = None,
+    report: ReportBuilder | None = None,
+) -> RisuCharacter:
     """A character as RisuAI would import and open its card; `id` is what RisuAI makes up at that moment.
 
-    Assets keep the URIs by which the card refers to them; `lore` takes the place of the card's entries.
+    Assets keep the URIs by which the card refers to them; `lore` takes the place of the card's entries. What is broken
+    in RisuAI's own part of the card is noted in the report.
     """
     data = write_data(character, "v3")
     own = _own(data)
     assets = _older_assets(own, files=None) if character.assets is None else _assets(data, files=None)
     fields = {**_import_data(data, own, lore=lore), **assets, **_newer_fields(data), "chaId": id}
     fields["globalLore"] = [opened_entry(entry) for entry in _list(fields["globalLore"]) if isinstance(entry, Mapping)]
-    return read_character(LooseObject(fields, ReportBuilder()))
+    notes = ReportBuilder()
+    found = read_character(LooseObject(fields, notes))
+    if report is not None:
+        for note in notes.build("card").broken:
+            report.add(_place_in_card(note.path), note.outcome, note.message, is_broken=True)
+    return found
 
 
 def import_card(card: JsonObject, *, files: Collection[str] = ()) -> dict[str, Json]:
@@ -161,6 +179,12 @@ def _import_data(data: JsonObject, own: JsonObject, *, lore: Sequence[JsonObject
     if is_truthy(book):
         fields |= _import_book(object_of(book), replaced=lore is not None)
     return fields
+
+
+def _place_in_card(path: str) -> str:
+    """Where a field of a character stands in its card."""
+    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    return f"data.{PLACES.get(name, name)}{path[len(name) :]}"
 
 
 def _own(data: JsonObject) -> JsonObject:

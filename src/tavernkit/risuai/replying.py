@@ -23,6 +23,7 @@ from tavernkit.risuai.chat_history import to_history
 from tavernkit.risuai.lorebook.decorators import read_decorators
 from tavernkit.risuai.lorebook.result import LorebookResult
 from tavernkit.risuai.module import Module
+from tavernkit.risuai.problems import CBSProblem
 from tavernkit.risuai.regex_scripts import ScriptResult, apply_scripts
 from tavernkit.risuai.scene import RisuScene, Screen, estimator_for
 from tavernkit.risuai.settings import RisuSettings
@@ -205,8 +206,14 @@ def _scene(
         estimator=estimator_for(estimator or default_estimator(), result.model, result.settings),
         screen=result.screen,
         macros=story.macros,
-        on_problem=lambda sentence: problems.append(BuildWarning(code="macro_limit", message=sentence)),
+        on_problem=lambda problem: _note(problem, problems),
     )
+
+
+def _note(problem: CBSProblem, problems: list[BuildWarning]) -> None:
+    """Macros that do not exist are nobody's mistake in what a model has written."""
+    if problem.code == "macro_limit":
+        problems.append(BuildWarning(code=problem.code, message=problem.message))
 
 
 def _cleaned(

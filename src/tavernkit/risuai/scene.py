@@ -13,6 +13,7 @@ from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.chat import RisuChat
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.module import Module
+from tavernkit.risuai.problems import ProblemHandler
 from tavernkit.risuai.settings import RisuSettings
 
 BEFORE_GPT_4O = ("gpt4_", "gpt35", "gptvi4", "instructgpt35")
@@ -34,8 +35,8 @@ class RisuScene:
     `character` is None when none is chosen. `variables` holds the chat's variables in `local` and everybody's in
     `global`, where a toggle `x` is `toggle_x`; all values are texts. `modules` are those that are switched on, in
     their order. `now` and `random` are the only sources of time and chance; the clock's zone is local time.
-    `macros` expands texts instead of RisuAI's own functions; `on_problem` is told, in a sentence, of a text that costs
-    too much to be expanded.
+    `macros` expands texts instead of RisuAI's own functions; `on_problem` is told of macros that
+    do not exist, and of a text that costs too much to be expanded.
     """
 
     character: RisuCharacter | None
@@ -51,7 +52,7 @@ class RisuScene:
     screen: Screen = Screen()
     trigger_id: str | None = None
     macros: MacroEngine | None = None
-    on_problem: Callable[[str], None] | None = None
+    on_problem: ProblemHandler | None = None
 
     def count_tokens(self, text: str) -> int:
         """What the text costs with the model of the settings."""

@@ -130,6 +130,7 @@ class RisuSettings(StoredNoun, frozen=True, kw_only=True):
     @classmethod
     def read(cls, source: LooseObject, **given: Any) -> Self:
         cards = tuple(map(PromptCard.read, source.objects("promptTemplate")))
+        source.items("formatingOrder")  # what is no list is noted
         return super().read(
             source,
             order=source.texts("formatingOrder") if _has_list(source, "formatingOrder") else DEFAULT_ORDER,

@@ -125,7 +125,7 @@ def _read_asset_names(source: LooseObject, key: str, _: object) -> tuple[AssetNa
             name, path, extension = (*item, "", "")[:3]
             found.append(AssetName(name=name, path=path, extension=extension))
         else:
-            source.report.ignored(f"{source.at(key)}[{index}]", "expected the texts of an asset: name, path, extension")
+            source.report.broken(f"{source.at(key)}[{index}]", "expected the texts of an asset: name, path, extension")
     return tuple(found)
 
 

@@ -92,9 +92,10 @@ class Workbench:
         return 5 if self.is_gpt else 3
 
     def expand(self, ctx: Context, text: str, **options: Any) -> str:
-        """The text with its macros expanded; what a strict build minds ends it."""
+        """The text with its macros expanded; what a strict build minds ends it, unless somebody has said it."""
+        is_strict = ctx.strict and not options.get("quietly", False)
         try:
-            return expand(text, self.scene, CBSOptions(strict=ctx.strict, **options))
+            return expand(text, self.scene, CBSOptions(strict=is_strict, **options))
         except CBSError as error:
             ctx.fail(error)
 

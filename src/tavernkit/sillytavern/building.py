@@ -11,6 +11,7 @@ from tavernkit.prompt.build import BuildInputs, build_on, shows_inputs
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
+from tavernkit.prompt.inputs import check_kind, unpacked
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.sillytavern import text_completion
 from tavernkit.sillytavern.chat_completion import assembly, compilation, entries, injection, pinned, trimming
@@ -74,8 +75,11 @@ def build(
     A ChatPreset, or none, makes a chat completion; a TextPreset a text completion, with the templates of
     `story.settings`. Without a model, tokens are counted for the one that the preset names.
     """
-    preset = inputs.get("preset") or ChatPreset()
-    inputs["preset"] = preset
+    check_kind("story", story, Story)
+    check_kind("pipeline", pipeline, Pipeline)
+    given = inputs.get("preset")
+    preset = ChatPreset() if given is None else unpacked(given)
+    inputs["preset"] = preset if given is None else given
     if not inputs.get("model") and isinstance(preset, ChatPreset):
         inputs["model"] = chosen_model(preset) or None
 

@@ -1,7 +1,7 @@
 """Every error that only SillyTavern's layer raises.
 
 TavernKitError
-├── InvalidPresetError            a file that is no preset, or a preset field of an impossible value
+├── tavernkit.InvalidPresetError  a file that is no preset, or a preset field of an impossible value
 ├── MacroError                    a macro that failed; `.macro_name` and `.position` say which and where
 │   ├── MacroSyntaxError          a call that is malformed, such as `{{` without its end
 │   ├── UnknownMacroError         a name that no macro has
@@ -19,11 +19,8 @@ TavernKitError
 from __future__ import annotations
 
 from tavernkit import errors
+from tavernkit.errors import InvalidPresetError as InvalidPresetError
 from tavernkit.errors import TavernKitError
-
-
-class InvalidPresetError(TavernKitError):
-    """A file that is no SillyTavern preset, or a preset field of an impossible value."""
 
 
 class MacroError(TavernKitError):

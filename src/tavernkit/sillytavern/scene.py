@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.macros.engine import macro_engine
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
-from tavernkit.sillytavern.macros.problems import ProblemHandler
+from tavernkit.sillytavern.macros.problems import PlacedProblems
 from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.turns import ChatTurn
@@ -52,7 +52,7 @@ class Scene:
         self.dialect = "text"
         self.continue_postfix = ""
         self.environment = Environment()
-        self.on_problem: ProblemHandler | None = None
+        self.on_problem: PlacedProblems | None = None
         self.card = CardTexts()
         self.turns: tuple[ChatTurn, ...] = ()
         self.messages_read = 0
@@ -86,22 +86,27 @@ class Scene:
         original: str | None = None,
         dynamic: Mapping[str, DynamicMacro] | None = None,
         quietly: bool = False,
+        place: str = "",
     ) -> str:
-        """Expand a text's macros. `quietly` is for what people have said: a stray brace there is nobody's mistake."""
+        """Expand a text's macros. `quietly` is for what people have said: a stray brace there is nobody's mistake.
+        `place` is what warnings call the text, if it stands in one place."""
         if not _may_have_macros(text):
             return text
         environment = self.environment
         if original is not None or dynamic:
             environment = environment.with_(original=original, dynamic_macros=dynamic or {})
-        return self._expanded(text, environment, quietly=quietly)
+        return self._expanded(text, environment, quietly=quietly, place=place)
 
     @property
-    def detached_expand(self) -> Callable[[str], str]:
+    def detached_expand(self) -> Callable[[str, str], str]:
         """`expand` for what may outlive the build: it does not keep the scene, and with it the whole build, alive."""
-        engine, environment, on_problem = shared_macros(self.story.macros), self.environment, self.on_problem
+        engine, environment, tell = shared_macros(self.story.macros), self.environment, self.on_problem
 
-        def expand(text: str) -> str:
-            return engine.expand(text, environment, on_problem=on_problem) if _may_have_macros(text) else text
+        def expand(text: str, place: str) -> str:
+            if not _may_have_macros(text):
+                return text
+            on_problem = None if tell is None else partial(tell, text=text, place=place)
+            return engine.expand(text, environment, on_problem=on_problem)
 
         return expand
 
@@ -115,9 +120,10 @@ class Scene:
         """How regex scripts expand macros."""
         return macro_expander(shared_macros(self.story.macros), self.environment)
 
-    def _expanded(self, text: str, environment: Environment, *, quietly: bool) -> str:
-        engine = shared_macros(self.story.macros)
-        return engine.expand(text, environment, on_problem=None if quietly else self.on_problem)
+    def _expanded(self, text: str, environment: Environment, *, quietly: bool, place: str = "") -> str:
+        engine, tell = shared_macros(self.story.macros), self.on_problem
+        on_problem = None if quietly or tell is None else partial(tell, text=text, place=place)
+        return engine.expand(text, environment, on_problem=on_problem)
 
 
 def _may_have_macros(text: str) -> bool:

@@ -149,3 +149,6 @@ class Story(Value, frozen=True, kw_only=True):
     chat_id: str = ""
     zone: tzinfo = UTC
     locale: str = "en-US"
+
+    def __post_init__(self) -> None:
+        check_choice("The macro engine of a story", self.macros, EngineName)

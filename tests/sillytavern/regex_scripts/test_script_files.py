@@ -49,8 +49,8 @@ def test_a_file_of_many_scripts() -> None:
     assert [note.path for note in report.ignored] == ["regex_scripts[1]"]
 
 
-@pytest.mark.parametrize("data", ["", "{", "{}", '"text"', "3", '{"prompts": []}', b"\x89PNG\x00"])
-def test_a_file_that_holds_no_script_is_refused_with_a_sentence(data: bytes | str) -> None:
+@pytest.mark.parametrize("data", [b"", b"{", b"{}", b'"text"', b"3", b'{"prompts": []}', b"\x89PNG\x00"])
+def test_a_file_that_holds_no_script_is_refused_with_a_sentence(data: bytes) -> None:
     with pytest.raises(PresetParseError, match=r"\.$"):
         read_regex_scripts(data)
 

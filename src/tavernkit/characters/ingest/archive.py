@@ -74,7 +74,7 @@ class Archive:
         try:
             return self.read(name)
         except ArchiveParseError as error:
-            report.ignored(name, f"the main picture cannot be read: {error}")
+            report.broken(name, f"the main picture cannot be read: {error}")
             return None
 
     def read(self, name: str) -> bytes:

@@ -87,7 +87,7 @@ def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, l
         try:
             scenarios.append(LooseObject(_object(archive, path, report, limits), report, path))
         except ParseError as error:
-            report.ignored(path, f"the scenario cannot be read: {error}")
+            report.broken(path, f"the scenario cannot be read: {error}")
     return scenarios
 
 

@@ -59,7 +59,7 @@ def _note_missing(card: CharacterCard, archive: Archive, report: ReportBuilder) 
     for index, asset in enumerate(card.character.assets or ()):
         path = embedded_path(asset.uri)
         if path is not None and path not in archive:
-            report.ignored(f"data.assets[{index}]", f"the archive has no file {path[:200]!r}")
+            report.broken(f"data.assets[{index}]", f"the archive has no file {path[:200]!r}")
 
 
 LOCAL_HEADER = b"PK\x03\x04"

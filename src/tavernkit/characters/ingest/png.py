@@ -37,14 +37,14 @@ def read_png(data: bytes, limits: CardLimits) -> Bundle:
         attempt = ReportBuilder()
         try:
             if not chunk.has_good_checksum(png):
-                attempt.converted(keyword, "the chunk's checksum is wrong; read all the same")
+                attempt.mended(keyword, "the chunk's checksum is wrong; read all the same")
             card = decode_card(_parse_payload(_text(chunk, limits), keyword, limits, attempt), attempt, limits=limits)
         except (ParseError, InvalidCardError, UnsupportedVersionError) as error:
             problems.append(error)
-            report.ignored(keyword, f"unusable: {error}")
+            report.broken(keyword, f"unusable: {error}")
             continue
         for note in attempt.build(keyword).notes:
-            report.add(note.path, note.outcome, note.message)
+            report.add(note.path, note.outcome, note.message, is_broken=note.is_broken)
         return Bundle(
             format="apng" if animated else "png",
             card=card,
@@ -72,7 +72,7 @@ def _text_chunks(png: memoryview, limits: CardLimits, report: ReportBuilder) -> 
     except PngParseError as error:
         if not any(keyword in chunks for keyword in CARD_KEYWORDS):
             raise
-        report.ignored("", f"{error} The card stood before that place and is whole.")
+        report.broken("", f"{error} The card stood before that place and is whole.")
     return chunks, animated
 
 

@@ -29,7 +29,7 @@ def parse_card_json(
 ) -> Json:
     """Parse JSON under the limits for cards, and note bytes that are not text; `error` is what its container raises."""
     if not _is_utf8(data):
-        report.converted("", "bytes that are not UTF-8 became replacement characters")
+        report.mended("", "bytes that are not UTF-8 became replacement characters")
     try:
         return parse_json(data, what=what, max_bytes=limits.json_bytes, max_values=limits.json_values)
     except ParseError as problem:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tavernkit.errors import LoreParseError
 from tavernkit.lore.book import Book, Entry, Spelling
-from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry
+from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry, note_broken_extensions
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
@@ -62,7 +62,7 @@ def each_entry(source: LooseObject, key: str) -> Iterator[tuple[str, LooseObject
         if isinstance(item, Mapping):
             yield name, LooseObject(item, source.report, where)
         else:
-            source.report.ignored(where, "this entry is not an object and was left out")
+            source.report.broken(where, "this entry is not an object and was left out")
 
 
 def _place_of(name: str) -> tuple[int, int]:
@@ -74,6 +74,8 @@ def _place_of(name: str) -> tuple[int, int]:
 def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
     """Read one entry; `fallback_id` is its id where the file gives none."""
     entry_id = _entry_id(source)
+    extensions = source.nested("extensions")
+    note_broken_extensions(extensions)
     return Entry(
         id=fallback_id if entry_id is None else entry_id,
         keys=source.texts("keys"),
@@ -89,7 +91,7 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         priority=source.optional_integer("priority"),
         case_sensitive=source.optional_flag("case_sensitive"),
         use_regex=source.flag("use_regex"),
-        extensions=source.object("extensions"),
+        extensions=extensions.source,
         unknown=source.rest(),
         spelling=Spelling(format="character_book", fields=source.source),
     )
@@ -162,7 +164,7 @@ def _entry_id(source: LooseObject) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None:
-        source.report.ignored(source.at("id"), "an id is a number or a text; the place in the book stands in")
+        source.report.broken(source.at("id"), "an id is a number or a text; the place in the book stands in")
     return None
 
 

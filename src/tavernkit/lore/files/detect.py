@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tavernkit.errors import LoreParseError, ParseError
+from tavernkit.errors import LoreParseError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
 from tavernkit.lore.files.foreign import read_agnai, read_novelai, read_risuai
 from tavernkit.lore.files.world_info import read_world_info
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
-from tavernkit.values import Json, JsonObject
+from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, open_json
+from tavernkit.values import JsonObject
 
 READERS: Mapping[str, Callable[[LooseObject], Book]] = {
     "character_book": read_character_book,
@@ -32,12 +32,15 @@ MARKS: Mapping[str, frozenset[str]] = {
 }
 
 
-def read_book(source: bytes | str | Mapping[str, Json]) -> tuple[Book, ImportReport]:
+def read_book(source: Source, *, strict: bool = False) -> Imported[Book]:
     """Read a lorebook of any known format, or the lorebook inside a character card.
 
-    Raises LoreParseError when there is no lorebook in it; a single bad entry is left out and noted in the report.
+    Raises LoreParseError when there is no lorebook in it; a single bad entry is left out and noted in the report,
+    unless the reader is strict.
     """
-    document = _parse(source) if isinstance(source, bytes | str) else source
+    document, file = open_json(source, what="The lorebook", max_bytes=MAX_BYTES, error=LoreParseError)
+    if not isinstance(document, Mapping):
+        raise LoreParseError("The lorebook is no JSON object; a lorebook has its entries under 'entries' or 'data'.")
     report = ReportBuilder()
     card_book = _book_of_card(document, report)
     if card_book is not None:
@@ -48,17 +51,7 @@ def read_book(source: bytes | str | Mapping[str, Json]) -> tuple[Book, ImportRep
         format = _detect(document)
         book = READERS[format](LooseObject(document, report))
     _note_shared_ids(book, report)
-    return book, report.build(format)
-
-
-def _parse(source: bytes | str) -> JsonObject:
-    try:
-        document = parse_json(source, what="The lorebook", max_bytes=MAX_BYTES)
-    except ParseError as error:
-        raise LoreParseError(str(error)) from None
-    if not isinstance(document, dict):
-        raise LoreParseError("The lorebook is no JSON object; a lorebook has its entries under 'entries' or 'data'.")
-    return document
+    return Imported(book, report.build(format, file=file, error=LoreParseError, strict=strict))
 
 
 def _book_of_card(document: JsonObject, report: ReportBuilder) -> tuple[str, JsonObject] | None:

@@ -7,8 +7,10 @@ type; making sense of them is the reader's work.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tavernkit.reading import LooseObject
 from tavernkit.text.js_values import is_truthy, to_number
 from tavernkit.values import Json, JsonObject
 
@@ -103,10 +105,61 @@ WORLD_FIELDS = frozenset(
 )
 """The fields of a world entry that `character_entry` carries over."""
 
+_WORLD_NAMES = {theirs: ours for ours, theirs in (*RENAMED.items(), *EXTENSION_NAMES.items(), *PASSED_ON.items())}
+_WORLD_NAMES["enabled"] = "disable"
+
 WORLD_ONLY = frozenset(
     {"addMemo", "characterFilter", "characterFilterNames", "characterFilterTags", "characterFilterExclude"}
 )
 """The fields of a world entry that SillyTavern itself does not put into a `character_book`."""
+
+
+_NUMBER: frozenset[type] = frozenset({int, float, type(None)})
+_FLAG: frozenset[type] = frozenset({bool, type(None)})
+_TEXT: frozenset[type] = frozenset({str, type(None)})
+_NOTHING: frozenset[type] = frozenset({type(None)})
+_KINDS: Mapping[str, tuple[frozenset[type], Callable[[LooseObject, str], object]]] = {
+    **dict.fromkeys(
+        ("probability", "depth", "group_weight", "scan_depth", "sticky", "cooldown", "delay"),
+        (_NUMBER, LooseObject.optional_number),
+    ),
+    **{
+        field.extension: (_FLAG, LooseObject.optional_flag)
+        for field in SHARED
+        if field.template is None or isinstance(field.template, bool)
+        if field.extension not in ("scan_depth", "sticky", "cooldown", "delay")
+    },
+    **dict.fromkeys(("outlet_name", "group", "automation_id"), (_TEXT, LooseObject.optional_text)),
+    "exclude_recursion": (_FLAG, LooseObject.optional_flag),
+    "delay_until_recursion": (_NUMBER | _FLAG, LooseObject.optional_number),
+    "triggers": (_NOTHING, LooseObject.texts),
+}
+"""The usual types of the fields that SillyTavern keeps in `extensions`, and how others are read."""
+_HIGHEST = {"position": 7, "selectiveLogic": 3, "role": 2}
+"""The fields that are one of several numbers, counted from 0."""
+
+
+def note_broken_extensions(extensions: LooseObject) -> None:
+    """Note the fields of SillyTavern's that are of no use as they stand; all of them are kept."""
+    for name, value in extensions.source.items():
+        if name in _KINDS:
+            usual, read = _KINDS[name]
+            if type(value) not in usual:
+                read(extensions, name)
+        elif name in _HIGHEST and value is not None:
+            number = extensions.optional_integer(name)
+            if number is not None and not 0 <= number <= _HIGHEST[name]:
+                extensions.report.broken(extensions.at(name), f"{number} is none of 0 to {_HIGHEST[name]}")
+
+
+class WorldObject(LooseObject):
+    """A world entry that is read as one of a `character_book`; its notes name the fields as the world file does."""
+
+    def at(self, key: str) -> str:
+        return super().at(_WORLD_NAMES.get(key, key))
+
+    def nested(self, *keys: str) -> LooseObject:
+        return WorldObject(self.object(*keys), self.report, self.path if keys == ("extensions",) else self.at(keys[0]))
 
 
 def character_entry(world: JsonObject) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from tavernkit.lore.files.character_book import (
     write_character_book,
     write_entry,
 )
-from tavernkit.lore.files.world_fields import WORLD_FIELDS, character_entry, world_entry
+from tavernkit.lore.files.world_fields import WORLD_FIELDS, WorldObject, character_entry, world_entry
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
@@ -54,7 +54,7 @@ def write_world_info(book: Book) -> dict[str, Json]:
 
 
 def _read_entry(source: LooseObject, *, fallback_id: str, key: str | None) -> Entry:
-    loose = LooseObject(character_entry(source.source), source.report, source.path)
+    loose = WorldObject(character_entry(source.source), source.report, source.path)
     return read_entry(loose, fallback_id=fallback_id).with_(
         unknown=_others(source.source, than=WORLD_FIELDS),
         spelling=Spelling(format="world_info", fields=source.source, key=key),

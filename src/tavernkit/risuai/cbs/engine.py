@@ -11,6 +11,7 @@ from tavernkit.risuai.cbs.parse import Circumstances, Lineage, parse
 from tavernkit.risuai.cbs.registry import Functions
 from tavernkit.risuai.cbs.scanner import ScriptCache
 from tavernkit.risuai.errors import CBSError
+from tavernkit.risuai.problems import CBSProblem
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import join_halves
 
@@ -36,7 +37,11 @@ class CBS:
             return text
         environment = as_environment(environment)
         circumstances = Circumstances(
-            scene=environment.scene, functions=self.functions.table, cache=self._cache, fuel=Fuel(text)
+            scene=environment.scene,
+            functions=self.functions.table,
+            cache=self._cache,
+            fuel=Fuel(text),
+            tell=None if environment.options.quietly else environment.scene.on_problem,
         )
         lineage = Lineage(environment.options)
         try:
@@ -45,7 +50,8 @@ class CBS:
             if environment.options.strict:
                 raise CBSError(_TOO_DEAR) from None
             if environment.scene.on_problem is not None:
-                environment.scene.on_problem(f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…")
+                sentence = f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…"
+                environment.scene.on_problem(CBSProblem(code="macro_limit", message=sentence, snippet=text[:_QUOTED]))
             return text
 
 

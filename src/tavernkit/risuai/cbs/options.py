@@ -13,7 +13,8 @@ class CBSOptions(Value, frozen=True, kw_only=True):
     the prompt (RisuAI: `visualize`). `character_name` stands in for the scene's character, as in a group.
     `consistent_names` gives `botname` and `username`, so that texts can be compared. `role`, `chat_role` and
     `is_first_message` are what `{{role}}` and `{{isfirstmsg}}` answer from.
-    Strict parsing raises CBSSyntaxError and CBSStackOverflowError where RisuAI carries on.
+    Strict parsing raises CBSSyntaxError and CBSStackOverflowError where RisuAI carries on. `quietly` is for what people
+    have said: nobody is told of macros in it that do not exist.
     """
 
     chat_index: int = -1
@@ -27,3 +28,4 @@ class CBSOptions(Value, frozen=True, kw_only=True):
     chat_role: str | None = None
     is_first_message: bool = False
     strict: bool = False
+    quietly: bool = False

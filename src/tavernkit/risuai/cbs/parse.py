@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from tavernkit.risuai.cbs.blocks import CBSBlock, Each, Function, legacy_if
 from tavernkit.risuai.cbs.calculator import calculate
@@ -27,11 +27,14 @@ from tavernkit.risuai.cbs.scanner import (
     read_tag,
 )
 from tavernkit.risuai.errors import CBSStackOverflowError, CBSSyntaxError
+from tavernkit.risuai.problems import FOR_LATER, CBSProblem, ProblemHandler, SyntaxProblem
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import replace_all
 
 TOO_MANY_PARSES: Final = "ERROR: Call stack limit reached"
+SHOWN: Final = 40
+"""How much of a macro that never closes is shown."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -42,6 +45,7 @@ class Circumstances:
     functions: Mapping[str, CBSFunction]
     cache: ScriptCache
     fuel: Fuel
+    tell: ProblemHandler | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -215,6 +219,7 @@ class _Parse:
         """What a function of the table says, or the macro as it was written."""
         function = self._circumstances.functions.get(macro.name)
         if function is None:
+            self._tell_unknown(macro)
             return macro.source
         call = self._call
         call.text = macro.text
@@ -231,6 +236,12 @@ class _Parse:
             raise OutOfFuel
         return answer
 
+    def _tell_unknown(self, macro: Macro) -> None:
+        tell = self._circumstances.tell
+        if tell is not None and macro.name not in FOR_LATER and not macro.text.startswith("//"):
+            name = macro.text.partition(":")[0]
+            tell(CBSProblem(code="unknown_macro", message=f"There is no macro {name!r}.", snippet=macro.source))
+
     def _calculated(self, calculation: Calculation) -> str:
         self._fuel.burn(COST_OF_CALCULATING * len(calculation.text))
         try:
@@ -240,15 +251,14 @@ class _Parse:
 
     def _start_block(self, head: BlockStart) -> None:
         if self._is_raw:
-            if self._is_strict and head.text == ":else":
-                self._refuse("{{:else}} inside a raw block keeps it from closing", "else")
+            if head.text == ":else":
+                self._complain("{{:else}} inside a raw block keeps it from closing", "else", head.source)
             self._append(head.source)
             self._open_block(None)
             return
         opens = head.opens
         if opens is None:
-            if self._is_strict:
-                self._check_head(head)
+            self._check_head(head)
             self._append(head.source)
             return
         block = opens if isinstance(opens, CBSBlock) else opens(self._circumstances.scene)
@@ -261,8 +271,7 @@ class _Parse:
     def _end_block(self, end: BlockEnd) -> None:
         frame = self._frames[-1]
         if frame.is_macro or len(self._frames) == 1:
-            if self._is_strict:
-                self._refuse(f"{end.source} closes a block, but none is open", end.text[1:])
+            self._complain(f"{end.source} closes a block, but none is open", end.text[1:], end.source)
             self._append(end.source)
             return
         self._frames.pop()
@@ -314,25 +323,39 @@ class _Parse:
 
     def _with_open_frames(self) -> str:
         whole, *unclosed = self._frames
-        if unclosed and self._is_strict:
-            self._refuse_unclosed(unclosed[0])
+        if unclosed:
+            self._complain_of_unclosed(unclosed[0])
         tails = (("{{" if frame.is_macro else "<") + self._joined(frame) for frame in unclosed)
         return "".join([*whole.pieces, *tails])
 
     def _check_head(self, head: BlockStart) -> None:
         if head.text != ":else":
-            self._refuse(f"{head.source} opens no block that there is", head.text[1:])
+            self._complain(f"{head.source} opens no block that there is", head.text[1:], head.source)
+            return
         block = self._frames[-1].block
         if block is None or block.name != "when":
-            self._refuse("{{:else}} stands outside of {{#when}}", "else")
+            self._complain("{{:else}} stands outside of {{#when}}", "else", head.source)
 
-    def _refuse_unclosed(self, frame: _Frame) -> None:
+    def _complain_of_unclosed(self, frame: _Frame) -> None:
         self._tag_step = frame.step
         if frame.block is None:
-            self._refuse("A macro opens with {{ and never closes", None)
-        self._refuse(f"{{{{#{frame.block.name}}}}} opens and never closes", frame.block.name)
+            opening = "{{" + "".join(frame.pieces)[:SHOWN].partition("\n")[0]
+            self._complain("A macro opens with {{ and never closes", None, opening)
+        else:
+            name = frame.block.name
+            self._complain(f"{{{{#{name}}}}} opens and never closes", name, f"{{{{#{name}")
 
-    def _refuse(self, problem: str, block_type: str | None) -> NoReturn:
-        position = None if self._source is None else self._reading.position_of(self._tag_step, self._source)
-        where = "in a text that a macro brought in" if position is None else f"at character {position}"
-        raise CBSSyntaxError(f"{problem}, {where}.", position=position, block_type=block_type)
+    def _complain(self, problem: str, block_type: str | None, snippet: str) -> None:
+        """Tell whoever watches, and raise when parsing is strict; RisuAI itself carries on."""
+        is_strict, tell = self._is_strict, self._circumstances.tell
+        if not is_strict and tell is None:
+            return
+        message, position = f"{problem}.", None
+        if is_strict:
+            position = None if self._source is None else self._reading.position_of(self._tag_step, self._source)
+            where = "in a text that a macro brought in" if position is None else f"at character {position}"
+            message = f"{problem}, {where}."
+        if tell is not None:
+            tell(SyntaxProblem(message=message, snippet=snippet, position=position, block_type=block_type))
+        if is_strict:
+            raise CBSSyntaxError(message, position=position, block_type=block_type)

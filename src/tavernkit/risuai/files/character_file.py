@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 
 from tavernkit.characters.character import Asset, Bundle, Character
@@ -10,7 +9,7 @@ from tavernkit.characters.decode import read_card
 from tavernkit.characters.export import to_charx, to_png
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.loading import load
-from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.reading import LooseObject, ReportBuilder, Source
 from tavernkit.risuai.cards import export_card, from_card
 from tavernkit.risuai.character import RisuCharacter, write_character
 from tavernkit.risuai.files.risum import read_risum, write_risum
@@ -22,19 +21,27 @@ MODULE_FILE = "module.risum"
 
 
 def load_character(
-    source: bytes | str | os.PathLike[str], *, id: str = "", limits: CardLimits = DEFAULT_LIMITS
+    source: Source, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS, strict: bool = False
 ) -> tuple[RisuCharacter, Bundle]:
-    """Read a card file of any format as RisuAI would import it.
+    """Read a card file of any format as RisuAI would import it; the report is the bundle's.
 
     The triggers, regex scripts and lore of a module inside a CHARX file take the place of the card's own.
     """
-    bundle = load(source, limits=limits)
+    character, bundle = character_of(load(source, limits=limits), id=id, limits=limits)
+    if strict:
+        bundle.report.refuse_broken()
+    return character, bundle
+
+
+def character_of(bundle: Bundle, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS) -> tuple[RisuCharacter, Bundle]:
+    """What `load` has found as RisuAI would import it, with what RisuAI finds broken in the bundle's report."""
     module = module_of(bundle, limits=limits)
-    if module is None:
-        return from_card(bundle.card.character, id=id), bundle
-    lore = module.written.get("lorebook")
-    character = with_module(bundle.card.character, module)
-    return from_card(character, id=id, lore=lore if isinstance(lore, list) else None), bundle
+    own = bundle.card.character if module is None else with_module(bundle.card.character, module)
+    lore = None if module is None else module.written.get("lorebook")
+    notes = ReportBuilder()
+    character = from_card(own, id=id, lore=lore if isinstance(lore, list) else None, report=notes)
+    report = bundle.report.with_(notes=(*bundle.report.notes, *notes.build(bundle.format).notes))
+    return character, bundle.with_(report=report)
 
 
 def module_of(bundle: Bundle, *, limits: CardLimits = DEFAULT_LIMITS) -> Module | None:

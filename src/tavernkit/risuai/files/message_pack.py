@@ -61,7 +61,7 @@ def _fields(source: dict[Any, Any], report: ReportBuilder, what: str, path: str,
         if _is_expressible(item):
             fields[str(key)] = _value(item, report, what, where, depth)
         elif not (isinstance(item, Ext) and item.code == UNDEFINED):
-            report.ignored(where[:200], "a value that JSON cannot hold")
+            report.broken(where[:200], "a value that JSON cannot hold")
     return fields
 
 

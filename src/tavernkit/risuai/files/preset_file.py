@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from tavernkit.errors import ParseError, PresetParseError, UnsupportedVersionError
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
+from tavernkit.errors import InvalidPresetError, ParseError, PresetParseError, UnsupportedVersionError
+from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, kind_of, open_source, parse_json
 from tavernkit.risuai.files.message_pack import read_message_pack, write_message_pack
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.settings import RisuSettings, read_settings, write_settings
@@ -67,29 +68,39 @@ def is_preset_file(data: bytes) -> bool:
     return bool(OWN_FIELDS & source.keys()) and not _is_sillytavern(source)
 
 
-def read_preset_file(data: bytes) -> tuple[RisuSettings, ImportReport]:
+def read_preset_file(source: Source, *, strict: bool = False) -> Imported[RisuSettings]:
     """Read a preset of RisuAI, of whatever format; everything that is not named in RisuSettings is in its `written`.
 
     A chat preset of SillyTavern becomes a prompt template, as it does in RisuAI. Raises a PresetParseError, or an
-    UnsupportedVersionError for a preset that is locked or too new.
+    UnsupportedVersionError for a preset that is locked or too new. A strict reader raises InvalidPresetError where
+    something in the preset is broken.
     """
-    if len(data) > MAX_BYTES:
-        raise PresetParseError(f"The preset has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
+    try:
+        data, file = open_source(source, max_bytes=MAX_BYTES, what="The preset")
+    except ParseError as error:
+        raise PresetParseError(str(error)) from None
     report = ReportBuilder()
-    format = _format(data)
-    if format == "json":
-        source = _read_json(data)
+    settings, format = _read(data.encode() if isinstance(data, str) else data, report)
+    return Imported(settings, report.build(format, file=file, error=InvalidPresetError, strict=strict))
+
+
+def _read(data: bytes | Mapping[str, Json], report: ReportBuilder) -> tuple[RisuSettings, PresetFormat]:
+    if not isinstance(data, Mapping) and len(data) > MAX_BYTES:
+        raise PresetParseError(f"The preset has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
+    format = "json" if isinstance(data, Mapping) else _format(data)
+    if isinstance(data, Mapping) or format == "json":
+        source = data if isinstance(data, Mapping) else _read_json(data)
         if _is_sillytavern(source):
             report.converted(
                 "prompts", "a chat preset of SillyTavern made a prompt template; nothing else is taken over"
             )
-            return RisuSettings(template=convert_preset(source)), report.build(format)
+            return RisuSettings(template=convert_preset(source)), format
         if not OWN_FIELDS & source.keys():
             raise PresetParseError("This is not a preset of RisuAI: it has neither its prompts nor a prompt template.")
     else:
         packed = decode_rpack(data) if format == "risup" else data
         source = read_message_pack(_unseal(_open_envelope(_inflate(packed))), report, what="The preset")
-    return read_settings(LooseObject(source, report)), report.build(format)
+    return read_settings(LooseObject(source, report)), format
 
 
 def write_preset_file(settings: RisuSettings, format: PresetFormat = "risup") -> bytes:

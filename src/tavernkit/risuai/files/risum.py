@@ -46,7 +46,7 @@ def read_risum(data: bytes, *, limits: CardLimits = DEFAULT_LIMITS) -> ModuleFil
         raise ParseError(f"The module is damaged: it names {count:,} assets and holds {len(assets):,}.")
     report = ReportBuilder()
     if len(assets) < count:
-        report.ignored("assets", f"the module names {count:,} assets and holds only {len(assets):,}")
+        report.broken("assets", f"the module names {count:,} assets and holds only {len(assets):,}")
     module = read_module(LooseObject(source, report))
     return ModuleFile(module=module, assets=assets, report=report.build("risum"))
 

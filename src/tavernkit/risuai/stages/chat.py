@@ -88,7 +88,7 @@ def _told(messages: Sequence[RisuMessage]) -> list[RisuMessage]:
 
 
 def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -> Line:
-    text = bench.expand(ctx, message.data, role=message.role)
+    text = bench.expand(ctx, message.data, role=message.role, quietly=True)
     text = run_scripts(ctx, bench, text, "editprocess", chat_index=place, chat_role=message.role)
     text = _INLAY.sub("", text)
     role = "user" if message.role == "user" else "assistant"

@@ -16,6 +16,7 @@ from tavernkit.risuai.chat_history import message_id, to_chat
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import RisuScene, estimator_for
 from tavernkit.risuai.settings import PromptCard, RisuSettings
+from tavernkit.risuai.stages.macro_warnings import warn_in
 from tavernkit.risuai.stages.scripts import run_phase, run_scripts
 from tavernkit.risuai.workbench import Workbench
 
@@ -54,6 +55,7 @@ def _scene(ctx: Context, bench: Workbench) -> RisuScene:
     messages = list(ctx.history)
     if ctx.generation_type in ("swipe", "regenerate") and messages and messages[-1].role != "user":
         messages.pop()
+    _warn_of_tools(ctx, messages)
     chat = to_chat(messages)
     bench.said = {
         said.id: (f"message:{number}", message)
@@ -80,8 +82,20 @@ def _scene(ctx: Context, bench: Workbench) -> RisuScene:
         estimator=estimator_for(ctx.estimator, ctx.model, bench.settings),
         screen=story.screen,
         macros=story.macros,
-        on_problem=lambda sentence: ctx.warn("macro_limit", sentence),
+        on_problem=warn_in(ctx),
     )
+
+
+def _warn_of_tools(ctx: Context, messages: Iterable[Message]) -> None:
+    for number, message in enumerate(messages, start=1):
+        if message.role == "tool":
+            problem = "the result of one is told as the character's words"
+        elif message.metadata.get("tool_calls"):
+            problem = "the message's calls of some are left out"
+        else:
+            continue
+        place = f"message {number}"
+        ctx.warn("tool_message", f"{place}: RisuAI's chats have no tools: {problem}.", place=place)
 
 
 def _of_books(books: Iterable[Book]) -> list[Module]:

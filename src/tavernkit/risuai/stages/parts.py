@@ -25,7 +25,7 @@ def run_variables(ctx: Context) -> None:
     messages = bench.scene.chat.messages
     for place, message in enumerate(messages):
         # One after the other, as a message can look at those before it.
-        text = bench.expand(ctx, message.data, runs_variables=True)
+        text = bench.expand(ctx, message.data, runs_variables=True, quietly=True)
         if text != message.data:
             messages[place] = message.with_(data=text)
 

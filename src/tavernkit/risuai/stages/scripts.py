@@ -8,7 +8,7 @@ from typing import Any
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.errors import CBSError, SendingStopped, TriggerError
+from tavernkit.risuai.errors import SendingStopped, TriggerError
 from tavernkit.risuai.regex_scripts import ScriptMode, apply_scripts
 from tavernkit.risuai.triggers import REFUSING, TriggerMode, TriggerResult, run_triggers
 from tavernkit.risuai.workbench import Workbench
@@ -24,13 +24,8 @@ def run_scripts(
     chat_role: str | None = None,
 ) -> str:
     """The text with its macros expanded and the scripts of the mode applied."""
-    options = CBSOptions(strict=ctx.strict, chat_role=chat_role)
-    try:
-        result = apply_scripts(
-            text, bench.scene, mode, chat_index=chat_index, options=options, budget=bench.script_time
-        )
-    except CBSError as error:
-        ctx.fail(error)
+    options = CBSOptions(chat_role=chat_role, quietly=True)
+    result = apply_scripts(text, bench.scene, mode, chat_index=chat_index, options=options, budget=bench.script_time)
     tell(ctx, result.warnings)
     return result.text
 

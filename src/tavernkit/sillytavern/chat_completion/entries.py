@@ -76,7 +76,7 @@ def known_prompts(preset: ChatPreset) -> dict[str, PresetPrompt]:
 def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
     return PromptEntry(
         identifier=prompt.identifier,
-        content=scene.expand(prompt.content),
+        content=scene.expand(prompt.content, place=f"prompt {prompt.identifier}"),
         role=prompt.role,
         in_chat=prompt.injection_position == IN_CHAT,
         depth=prompt.injection_depth,

@@ -133,7 +133,7 @@ def _post_processing(ctx: Context, preset: ChatPreset) -> str:
         return wanted
     ctx.warn(
         "preset_field_unsupported",
-        f"The preset's post-processing {wanted!r} is not known: the messages are sent as they are.",
+        f"preset.custom_prompt_post_processing: {wanted!r} is not known: the messages are sent as they are.",
         fields=["custom_prompt_post_processing"],
     )
     return "none"

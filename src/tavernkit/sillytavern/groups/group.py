@@ -140,7 +140,7 @@ def read_group(
     chat = LooseObject(chat_metadata or {}, report, "chat_metadata")
     members = fields.texts("members")
     if len(members) > MAX_MEMBERS:
-        report.ignored("members", f"only the first {MAX_MEMBERS:,} of {len(members):,} members are read")
+        report.broken("members", f"only the first {MAX_MEMBERS:,} of {len(members):,} members are read")
     return StoryGroup(
         cast=tuple(cast),
         members=members[:MAX_MEMBERS],
@@ -168,7 +168,7 @@ def _strategy(fields: LooseObject) -> GroupStrategy | None:
     number = _number(fields.raw("activation_strategy"))
     strategy = next((strategy for strategy in GroupStrategy if strategy == number), None)
     if strategy is None:
-        fields.report.ignored(fields.at("activation_strategy"), "no strategy has this number; nobody speaks unasked")
+        fields.report.broken(fields.at("activation_strategy"), "no strategy has this number; nobody speaks unasked")
     return strategy
 
 

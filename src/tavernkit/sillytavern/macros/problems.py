@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from tavernkit.sillytavern.errors import MacroError, MacroSyntaxError, UnconsumedMacroError, UnknownMacroError
 from tavernkit.values import Value
@@ -56,6 +56,13 @@ class MacroProblem(Value, frozen=True, kw_only=True):
 
 
 ProblemHandler: TypeAlias = Callable[[MacroProblem], None]
+
+
+class PlacedProblems(Protocol):
+    """Is told of a problem, of the text that was expanded, and of the place where that stands, "" if it is made of
+    several."""
+
+    def __call__(self, problem: MacroProblem, text: str = "", place: str = "") -> None: ...
 
 
 class MacroFailure(Exception):  # noqa: N818 - never leaves the engine: the call stays as text

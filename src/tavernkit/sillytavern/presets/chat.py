@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from tavernkit.sillytavern.presets.fields import PresetFile
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, check_choice
 
 EVERY_CHARACTER = 100001
 """The `character_id` under which SillyTavern keeps the order that is the same for all characters."""
+
+
+ChatNames: TypeAlias = Literal[-1, 0, 1, 2]
+"""Who says something: never told, in groups alone, as the provider's name of a speaker, or in the text."""
 
 
 class PresetPrompt(PresetFile, frozen=True, kw_only=True):
@@ -107,7 +111,7 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     personality_format: str = "{{personality}}"
 
     # How messages are put together
-    names_behavior: Literal[-1, 0, 1, 2] = 0
+    names_behavior: ChatNames = 0
     wrap_in_quotes: bool = False
     squash_system_messages: bool = False
     use_sysprompt: bool = False
@@ -195,6 +199,9 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     bypass_status_check: bool = False
 
     extensions: JsonObject = {}
+
+    def __post_init__(self) -> None:
+        check_choice("names_behavior", self.names_behavior, ChatNames)
 
     @property
     def context_window_tokens(self) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from tavernkit.errors import ParseError, PresetParseError, TavernKitError
-from tavernkit.reading import ImportReport, ReportBuilder, parse_json
+from tavernkit.errors import PresetParseError, TavernKitError
+from tavernkit.reading import Imported, Note, ReportBuilder, Source, open_json
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
 from tavernkit.sillytavern.presets.chat import ChatPreset
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
@@ -54,23 +54,32 @@ CHAT_SAMPLERS = frozenset({"temperature", "top_p", "frequency_penalty", "presenc
 MASTER_PARTS = ("instruct", "context", "sysprompt", "preset", "reasoning")
 
 
-def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[SillyTavernPreset, ImportReport]:
+def read_preset(source: Source, *, strict: bool = False) -> Imported[SillyTavernPreset]:
     """Read a preset file of any kind.
 
     Raises InvalidPresetError for a file that is no preset, InvalidInstructError and InvalidContextTemplateError for
-    a template whose essential fields are no text. Any other field of a wrong type gets its default, and a note.
+    a template whose essential fields are no text. Any other field of a wrong type gets its default, and a note; a
+    strict reader raises one of these errors instead.
     """
-    document = _parse(source) if isinstance(source, bytes | str) else source
-    report = ReportBuilder()
+    document, file = open_json(source, what="The preset", error=PresetParseError)
+    if not isinstance(document, Mapping):
+        raise InvalidPresetError("This is no preset: a preset file holds one JSON object.")
+    builder = ReportBuilder()
     if "presetVersion" in document and isinstance(parameters := document.get("parameters"), Mapping):
         document = {"name": document.get("name"), **parameters}
-        report.converted("parameters", "a preset as NovelAI itself writes it: its parameters are read")
+        builder.converted("parameters", "a preset as NovelAI itself writes it: its parameters are read")
     kind = _kind_of(document)
     fields, error = ESSENTIAL.get(kind, ((), InvalidPresetError))
     for field in fields:
         if field in document and not isinstance(document[field], str):
             raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; write \"\" to leave it empty.")
-    return decode(kind, document, report), report.build(FORMATS[kind])
+    preset = decode(kind, document, builder)
+    report = builder.build(FORMATS[kind], file=file, error=error)
+    if kind is MasterExport:
+        report = report.with_(error=_error_of_part(report.broken))
+    if strict:
+        report.refuse_broken()
+    return Imported(preset, report)
 
 
 def write_preset(preset: SillyTavernPreset) -> dict[str, Json]:
@@ -78,14 +87,11 @@ def write_preset(preset: SillyTavernPreset) -> dict[str, Json]:
     return encode(preset)
 
 
-def _parse(source: bytes | str) -> JsonObject:
-    try:
-        document = parse_json(source, what="The preset")
-    except ParseError as error:
-        raise PresetParseError(str(error)) from None
-    if not isinstance(document, dict):
-        raise InvalidPresetError("This is no preset: a preset file holds one JSON object.")
-    return document
+def _error_of_part(broken: tuple[Note, ...]) -> type[TavernKitError]:
+    """What a strict reader raises for a master export: the error of the first part that is broken."""
+    part = broken[0].path.partition(".")[0] if broken else ""
+    errors = {"instruct": InvalidInstructError, "context": InvalidContextTemplateError}
+    return errors.get(part, InvalidPresetError)
 
 
 def _kind_of(document: JsonObject) -> type[SillyTavernPreset]:

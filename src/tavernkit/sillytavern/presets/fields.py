@@ -101,7 +101,7 @@ def _one_of(source: LooseObject, key: str, choices: tuple[Any, ...], default: An
     value = source.integer(key, default=default) if isinstance(default, int) else source.text(key, default=default)
     if value in choices:
         return value
-    source.report.ignored(source.at(key), f"expected one of {', '.join(map(repr, choices))}")
+    source.report.broken(source.at(key), f"expected one of {', '.join(map(repr, choices))}")
     return default
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.sillytavern.presets.text import TextPreset
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, check_choice
 
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
@@ -16,6 +16,9 @@ _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 def fill_name(sequence: str, name: str) -> str:
     """Put a speaker in the place of `{{name}}`."""
     return _NAME.sub(lambda _: name, sequence)
+
+
+InstructNames: TypeAlias = Literal["none", "force", "always"]
 
 
 class Instruct(PresetFile, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class Instruct(PresetFile, frozen=True, kw_only=True):
     stop_sequence: str = ""
     user_alignment_message: str = ""
     activation_regex: str = ""
-    names_behavior: Literal["none", "force", "always"] = "force"
+    names_behavior: InstructNames = "force"
     wrap: bool = True
     macro: bool = True
     skip_examples: bool = False
@@ -54,6 +57,9 @@ class Instruct(PresetFile, frozen=True, kw_only=True):
     sequences_as_stop_strings: bool = True
     bind_to_context: bool | None = None
     system_prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("names_behavior", self.names_behavior, InstructNames)
 
     @property
     def line_break(self) -> str:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from itertools import chain
 
-from tavernkit.errors import ParseError, PresetParseError
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
+from tavernkit.errors import PresetParseError
+from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, kind_of, open_json
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
 from tavernkit.text.js_values import is_truthy, to_number
 from tavernkit.values import Json, JsonObject, Value
@@ -114,24 +114,22 @@ FORMAT = "regex_scripts"
 KEY = "regex_scripts"
 
 
-def read_regex_scripts(data: bytes | str) -> tuple[tuple[RegexScript, ...], ImportReport]:
+def read_regex_scripts(source: Source, *, strict: bool = False) -> Imported[tuple[RegexScript, ...]]:
     """Read an exported file of one script or of a list of them; raises PresetParseError for anything else."""
-    try:
-        document = parse_json(data, what="The file of regex scripts")
-    except ParseError as error:
-        raise PresetParseError(str(error)) from None
+    document, file = open_json(source, what="The file of regex scripts", error=PresetParseError)
     report = ReportBuilder()
     match document:
         case list():
-            return _scripts(LooseObject({KEY: document}, report)), report.build(FORMAT)
-        case dict():
-            if "findRegex" in document or "scriptName" in document:
-                return (decode(RegexScript, document, report),), report.build(FORMAT)
+            scripts = _scripts(LooseObject({KEY: document}, report))
+        case Mapping() if "findRegex" in document or "scriptName" in document:
+            scripts = (decode(RegexScript, document, report),)
+        case Mapping():
             raise PresetParseError("The file is no regex script: it has neither a findRegex nor a scriptName.")
         case _:
             raise PresetParseError(
                 f"A file of regex scripts holds one script or a list; this one is {kind_of(document)}."
             )
+    return Imported(scripts, report.build(FORMAT, file=file, error=PresetParseError, strict=strict))
 
 
 def write_regex_scripts(scripts: Iterable[RegexScript]) -> list[dict[str, Json]]:
@@ -139,9 +137,11 @@ def write_regex_scripts(scripts: Iterable[RegexScript]) -> list[dict[str, Json]]
     return [encode(script) for script in scripts]
 
 
-def embedded_scripts(extensions: JsonObject, report: ReportBuilder | None = None) -> tuple[RegexScript, ...]:
-    """The scripts that a card or a preset brings along in its `extensions`."""
-    return _scripts(LooseObject(extensions, ReportBuilder() if report is None else report, "extensions"))
+def embedded_scripts(
+    extensions: JsonObject, report: ReportBuilder | None = None, path: str = "extensions"
+) -> tuple[RegexScript, ...]:
+    """The scripts that a card or a preset brings along in its `extensions`, which stand at that path."""
+    return _scripts(LooseObject(extensions, ReportBuilder() if report is None else report, path))
 
 
 def _scripts(source: LooseObject) -> tuple[RegexScript, ...]:

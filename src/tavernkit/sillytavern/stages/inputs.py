@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 
 import msgspec
@@ -13,10 +12,10 @@ from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
 from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
 from tavernkit.sillytavern.macros.environment import AuthorsNotes, CardFields, Environment, MacroSettings, ModelState
-from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
+from tavernkit.sillytavern.stages.macro_warnings import warn_in
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import string_hash
@@ -190,16 +189,3 @@ def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_ty
         if not is_swiped and (turn.is_user or turn.is_system or turn.is_narrator):
             return turn.bias if turn.bias.strip() else default
     return default
-
-
-def warn_in(ctx: Context) -> ProblemHandler:
-    """A handler for `expand(…, on_problem=…)` that tells the build of every problem, without keeping it alive: a
-    finished one need not wait for the garbage collector."""
-    building = weakref.ref(ctx)
-
-    def warn(problem: MacroProblem) -> None:
-        if (still := building()) is not None:
-            where = {"macro": problem.name, "position": problem.position}
-            still.warn(problem.code, problem.message, error=problem.error(), **where)
-
-    return warn

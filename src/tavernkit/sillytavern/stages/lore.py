@@ -80,7 +80,7 @@ def _put_persona_around_note(ctx: Context, scene: Scene) -> None:
 def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
     story, card = scene.story, scene.card
     # What is found is kept with the build and can be asked for more: nothing in it may hold the build in turn.
-    estimate, model = ctx.estimator.estimate, ctx.model
+    estimate, model, expand = ctx.estimator.estimate, ctx.model, scene.detached_expand
     own = ctx.require_character().character_book
     scanned = [prompt.content for prompt in scene.extension_prompts.values() if prompt.scan and prompt.content]
     if story.quiet is not None:
@@ -110,7 +110,8 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
         character_tags=story.character_tags,
         forced=story.forced_lore,
         timed=story.timed,
-        expand=scene.detached_expand,
+        expand=lambda text: expand(text, "keys of lore entries"),
+        expand_at=expand,
     )
     engine = shared_world_info()
     reach = engine.reach(scan_input)

@@ -290,7 +290,7 @@ class _Scan:
             if not self._is_lucky(place, entry):
                 continue
             # As there, what did not fit is expanded again when it is tried again.
-            content = self.expanded[place] = self.input.expand(self.expanded.get(place, entry.content))
+            content = self.expanded[place] = self.input.expand_entry(self.expanded.get(place, entry.content), entry)
             if not budget.takes(content) and not entry.ignore_budget:
                 self.overflowed = True
                 self._turn_down(place, "budget")

@@ -12,7 +12,7 @@ from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
 from tavernkit.lore.verdicts import TimedState
 from tavernkit.reading import LooseObject
-from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source
+from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source, WorldEntry
 from tavernkit.values import Value
 
 
@@ -98,6 +98,7 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     `chat_length` says how long it is. `budget`, where given, replaces what the settings make of `max_context`.
     `count_tokens` must never count more tokens than a text has bytes. `character_file` is the card's file name without
     its ending, which filters by character mean; `character_tags` is None where there is no character to have tags.
+    `expand_at` expands the contents of entries in place of `expand`: it is also told which entry it is, in words.
     `forced` holds references (`Book.uid`) of entries that wake up without a key. `random` gives numbers from 0 up to 1.
     """
 
@@ -118,6 +119,14 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     timed: TimedState = TimedState()
     dry_run: bool = False
     expand: Callable[[str], str] = str
+    expand_at: Callable[[str, str], str] | None = None
+
+    def expand_entry(self, content: str, entry: WorldEntry) -> str:
+        """The content of an entry with its macros expanded."""
+        if self.expand_at is None:
+            return self.expand(content)
+        book = f" of {entry.world}" if entry.world else ""
+        return self.expand_at(content, f"lore entry {entry.uid}{book}")
 
     @property
     def length(self) -> int:
