@@ -193,3 +193,20 @@ class TestReaders:
     def test_what_cannot_be_a_file_is_a_type_error(self, read: Callable[..., Any]) -> None:
         with pytest.raises(TypeError, match="a path, bytes, text or a mapping, not a int"):
             read(5)
+
+    @pytest.mark.parametrize(
+        ("read", "pattern"),
+        [
+            (load, "sillytavern/stories/*/card*/*.json"),
+            (load, "sillytavern/stories/*/card.json"),
+            (read_preset, "sillytavern/stories/*/preset.json"),
+            (read_book, "sillytavern/stories/*/lore/*.json"),
+            (partial(read_chat, now=NOW), "sillytavern/stories/*/history.jsonl"),
+            (load_character, "characters/risuai.charx"),
+        ],
+    )
+    def test_files_as_the_applications_write_them_are_not_refused(self, read: Callable[..., Any], pattern: str) -> None:
+        files = list(Path(__file__).parent.glob(pattern))
+        assert files
+        for file in files:
+            read(file, strict=True)

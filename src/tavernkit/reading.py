@@ -261,12 +261,12 @@ class LooseObject:
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, bool | int | float):
-            self._write_as_text(self.at(keys[0]), value)
+            self._write_as_text(self._at(keys), value)
             return json.dumps(value)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            self.report.mended(self.at(keys[0]), "a list of lines joined into one text")
+            self.report.mended(self._at(keys), "a list of lines joined into one text")
             return "\n".join(value)
-        self._refuse(keys[0], value, "text")
+        self._refuse(keys, value, "text")
         return None
 
     def texts(self, *keys: str) -> tuple[str, ...]:
@@ -274,20 +274,20 @@ class LooseObject:
         if value is None or value == "":
             return ()
         if isinstance(value, str):
-            self.report.mended(self.at(keys[0]), "a single text made a list of one")
+            self.report.mended(self._at(keys), "a single text made a list of one")
             return (value,)
         if not isinstance(value, list):
-            self._refuse(keys[0], value, "a list of texts")
+            self._refuse(keys, value, "a list of texts")
             return ()
         kept: list[str] = []
         for index, item in enumerate(value):
             if isinstance(item, str):
                 kept.append(item)
             elif isinstance(item, bool | int | float):
-                self._write_as_text(f"{self.at(keys[0])}[{index}]", item)
+                self._write_as_text(f"{self._at(keys)}[{index}]", item)
                 kept.append(json.dumps(item))
             else:
-                self.report.broken(f"{self.at(keys[0])}[{index}]", f"expected text, found {kind_of(item)}")
+                self.report.broken(f"{self._at(keys)}[{index}]", f"expected text, found {kind_of(item)}")
         return tuple(kept)
 
     def flag(self, *keys: str, default: bool = False) -> bool:
@@ -299,12 +299,12 @@ class LooseObject:
         if value is None or isinstance(value, bool):
             return value
         if value in (0, 1):
-            self.report.converted(self.at(keys[0]), f"{value} read as {bool(value)}")
+            self.report.converted(self._at(keys), f"{value} read as {bool(value)}")
             return bool(value)
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-            self.report.mended(self.at(keys[0]), f"the text {value!r} read as a yes or no")
+            self.report.mended(self._at(keys), f"the text {value!r} read as a yes or no")
             return value.strip().lower() == "true"
-        self._refuse(keys[0], value, "true or false")
+        self._refuse(keys, value, "true or false")
         return None
 
     def number(self, *keys: str, default: float = 0) -> float:
@@ -314,14 +314,14 @@ class LooseObject:
     def optional_number(self, *keys: str) -> float | None:
         value = self.raw(*keys)
         if isinstance(value, bool):
-            self._refuse(keys[0], value, "a number")
+            self._refuse(keys, value, "a number")
             return None
         if value is None or isinstance(value, int):
             return value
         if isinstance(value, float):
             if math.isfinite(value):
                 return value
-            self._refuse(keys[0], value, "a finite number")
+            self._refuse(keys, value, "a finite number")
             return None
         if isinstance(value, str):
             try:
@@ -329,9 +329,9 @@ class LooseObject:
             except ValueError:
                 parsed = math.nan
             if math.isfinite(parsed):
-                self.report.converted(self.at(keys[0]), f"the text {value[:40]!r} read as a number")
+                self.report.converted(self._at(keys), f"the text {value[:40]!r} read as a number")
                 return int(parsed) if parsed.is_integer() else parsed
-        self._refuse(keys[0], value, "a number")
+        self._refuse(keys, value, "a number")
         return None
 
     def integer(self, *keys: str, default: int = 0) -> int:
@@ -341,7 +341,7 @@ class LooseObject:
     def optional_integer(self, *keys: str) -> int | None:
         value = self.optional_number(*keys)
         if isinstance(value, float) and not value.is_integer():
-            self.report.mended(self.at(keys[0]), f"{value} rounded down")
+            self.report.mended(self._at(keys), f"{value} rounded down")
         return None if value is None else math.floor(value)
 
     def one_of(self, key: str, choices: Collection[int], *, default: int = 0) -> int:
@@ -357,11 +357,11 @@ class LooseObject:
         if isinstance(value, dict):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "an object")
+            self._refuse(keys, value, "an object")
         return {}
 
     def nested(self, *keys: str) -> LooseObject:
-        return LooseObject(self.object(*keys), self.report, self.at(keys[0]))
+        return LooseObject(self.object(*keys), self.report, self._at(keys))
 
     def items(self, *keys: str) -> list[Json]:
         """A list as it stands, or an empty one."""
@@ -369,13 +369,13 @@ class LooseObject:
         if isinstance(value, list):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "a list")
+            self._refuse(keys, value, "a list")
         return []
 
     def objects(self, *keys: str) -> Iterator[LooseObject]:
         """Each object of a list; anything else in it is noted and passed over."""
         for index, item in enumerate(self.items(*keys)):
-            where = f"{self.at(keys[0])}[{index}]"
+            where = f"{self._at(keys)}[{index}]"
             if isinstance(item, dict):
                 yield LooseObject(item, self.report, where)
             else:
@@ -385,10 +385,14 @@ class LooseObject:
         note = self.report.mended if isinstance(value, bool) else self.report.converted
         note(path, f"{kind_of(value)} written as text")
 
-    def _refuse(self, key: str, value: Json, wanted: str) -> None:
+    def _at(self, keys: tuple[str, ...]) -> str:
+        """The place of the field, by the first of its spellings that is there."""
+        return self.at(next((key for key in keys if key in self.source), keys[0]))
+
+    def _refuse(self, keys: tuple[str, ...], value: Json, wanted: str) -> None:
         # An empty text, list or object has nothing that could be lost.
         note = self.report.ignored if value in ("", [], {}) else self.report.broken
-        note(self.at(key), f"expected {wanted}, found {kind_of(value)}")
+        note(self._at(keys), f"expected {wanted}, found {kind_of(value)}")
 
 
 def kind_of(value: Json) -> str:
