@@ -1,0 +1,290 @@
+"""Where the characters of a text come from: its parts, and a text that carries them along."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, Self, SupportsIndex, TypeAlias
+
+from tavernkit.values import Value
+
+LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
+"""Why a lore entry is activated. `recursion` is a key that another entry mentions."""
+
+PartKind: TypeAlias = Literal["lore", "text"]
+
+STRONG = 4
+"""A text of so many characters is unlikely to stand in a prompt by chance."""
+
+# What macros replace, or take away: calls, the old markers such as <USER>, escaped braces.
+_MACRO = re.compile(r"\{\{.*?\}\}|<\w+>|\\[{}]", re.DOTALL)
+
+
+class Part(Value, frozen=True, kw_only=True):
+    """The characters of a content from `start` up to `end`, and where they come from.
+
+    Of a lore entry, `source` is its id, `book` the name of its book, `name` what people call it, `cause` why it is
+    activated and `key` the key that did it. Of any other text, `source` is that of its prompt.
+    """
+
+    start: int
+    end: int
+    kind: PartKind = "text"
+    source: str
+    book: str = ""
+    name: str = ""
+    cause: LoreCause | None = None
+    key: str | None = None
+
+
+class SourcedText(str):
+    """A text that knows the parts of it which come from lore.
+
+    Slices, trimmed texts and sums know theirs; any other operation gives an ordinary text.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, text: str, parts: Iterable[Part]) -> Self:
+        made = super().__new__(cls, text)
+        made.parts = tuple(parts)
+        return made
+
+    def __reduce__(self) -> tuple[type[SourcedText], tuple[str, tuple[Part, ...]]]:
+        return SourcedText, (str(self), self.parts)
+
+    def __add__(self, other: str) -> str:
+        return joined("", (self, other))
+
+    def __radd__(self, other: str) -> str:
+        return joined("", (other, self))
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        text = super().__getitem__(key)
+        if not isinstance(key, slice) or key.step not in (None, 1):
+            return text
+        start, end, _ = key.indices(len(self))
+        return SourcedText(text, _within(self.parts, start, end))
+
+    def lstrip(self, chars: str | None = None) -> str:
+        return self[len(self) - len(super().lstrip(chars)) :]
+
+    def rstrip(self, chars: str | None = None) -> str:
+        return self[: len(super().rstrip(chars))]
+
+    def strip(self, chars: str | None = None) -> str:
+        return self.rstrip(chars).lstrip(chars)
+
+    def removeprefix(self, prefix: str) -> str:
+        return self[len(prefix) :] if self.startswith(prefix) else self
+
+    def removesuffix(self, suffix: str) -> str:
+        return self[: len(self) - len(suffix)] if suffix and self.endswith(suffix) else self
+
+    def covered(self, source: str) -> SourcedText:
+        """With a part for every stretch between the others, which comes from `source`."""
+        return SourcedText(self, covering(self.parts, len(self), source))
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The parts that a text knows."""
+    return text.parts if isinstance(text, SourcedText) else ()
+
+
+def covering(parts: Sequence[Part], length: int, source: str) -> tuple[Part, ...]:
+    """The parts, and between them parts from `source`, so that each character up to `length` is in one of them."""
+    return tuple(_covering(parts, length, source)) if parts else ()
+
+
+def _covering(parts: Sequence[Part], length: int, source: str) -> Iterator[Part]:
+    at = 0
+    for part in parts:
+        if part.start > at:
+            yield Part(start=at, end=part.start, source=source)
+        yield part
+        at = part.end
+    if at < length:
+        yield Part(start=at, end=length, source=source)
+
+
+def joined(separator: str, texts: Iterable[str]) -> str:
+    """The texts with the separator between them; between two entries of lore it belongs to the first."""
+    listed = list(texts)
+    whole = separator.join(listed)
+    if not any(isinstance(text, SourcedText) for text in listed):
+        return whole
+    parts: list[Part] = []
+    at = 0
+    for place, text in enumerate(listed):
+        own = parts_of(text)
+        if place and own and parts and _is_lore(own[0], start=0) and _is_lore(parts[-1], end=at):
+            parts[-1] = parts[-1].with_(end=at + len(separator))
+        at += len(separator) if place else 0
+        parts += _shifted(own, at)
+        at += len(text)
+    return SourcedText(whole, parts)
+
+
+def _is_lore(part: Part, *, start: int | None = None, end: int | None = None) -> bool:
+    return part.kind == "lore" and (part.start == start or part.end == end)
+
+
+def _shifted(parts: Sequence[Part], by: int) -> Sequence[Part]:
+    return [part.with_(start=part.start + by, end=part.end + by) for part in parts] if by else parts
+
+
+def _within(parts: Sequence[Part], start: int, end: int) -> Iterator[Part]:
+    for part in parts:
+        first, last = max(part.start, start), min(part.end, end)
+        if first < last:
+            yield part.with_(start=first - start, end=last - start)
+
+
+def found_again(parts: Iterable[Part], old: str, new: str) -> Iterator[Part]:
+    """Those parts of a text that stand in another one, in their order."""
+    at = 0
+    for part in parts:
+        text = old[part.start : part.end]
+        place = new.find(text, at)
+        if place >= 0:
+            at = place + len(text)
+            yield part.with_(start=place, end=at)
+
+
+def filled(template: str, mark: str, text: str) -> str:
+    """The template with the text wherever the mark stands."""
+    first, *others = template.split(mark)
+    return joined("", (first, *(piece for other in others for piece in (text, other))))
+
+
+def reduced(text: str, reduce: Callable[[str], str]) -> str:
+    """What is left of a text by a function that only takes characters away, wherever the text is cut."""
+    left = reduce(text)
+    if not isinstance(text, SourcedText) or left == text:
+        return text
+    plain = str(text)
+    return SourcedText(
+        left,
+        _moved(text.parts, lambda place: len(reduce(plain[:place])), lambda place: len(reduce(plain[:place]))),
+    )
+
+
+class Insert(NamedTuple):
+    """A text that stands where the characters from `start` up to `end` were."""
+
+    start: int
+    end: int
+    text: str
+
+
+def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
+    """`new`, which macros have made of `old`, with the parts of `old` where they are now, and those of texts that
+    macros have put in.
+
+    What stands between the macros is looked for in its order. A macro that stands where a part begins or ends, beside
+    another macro, is the part's.
+    """
+    parts = parts_of(old)
+    inserts = [insert for insert in inserts if parts_of(insert.text)]
+    if new == old or not (parts or inserts):
+        return SourcedText(new, parts) if parts else new
+    places = _Places(str(old), new)
+    moved = list(_moved(parts, places.start, places.end))
+    for insert in inserts:
+        at = new.find(insert.text, places.start(insert.start), places.end(insert.end))
+        if at >= 0:
+            moved = _put_in(moved, _shifted(parts_of(insert.text), at), at, at + len(insert.text))
+    return SourcedText(new, moved) if moved else new
+
+
+def _moved(parts: Iterable[Part], start_of: Callable[[int], int], end_of: Callable[[int], int]) -> Iterator[Part]:
+    at = 0
+    for part in parts:
+        start = max(at, start_of(part.start))
+        at = max(start, end_of(part.end))
+        if at > start:
+            yield part.with_(start=start, end=at)
+
+
+def _put_in(parts: Sequence[Part], others: Iterable[Part], start: int, end: int) -> list[Part]:
+    """The parts with others between `start` and `end`, where they are interrupted."""
+    before = (part.with_(end=min(part.end, start)) for part in parts if part.start < start)
+    after = (part.with_(start=max(part.start, end)) for part in parts if part.end > end)
+    return [*before, *others, *after]
+
+
+class _Anchor(NamedTuple):
+    old: int
+    new: int
+    length: int
+
+
+class _Places:
+    """Finds the places of a text in what macros have made of it."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self._length = len(new)
+        self._anchors = _anchors(old, new)
+        self._starts = [anchor.old for anchor in self._anchors]
+
+    def start(self, place: int) -> int:
+        """Where what began at a place begins."""
+        number = bisect_right(self._starts, place) - 1
+        if number < 0:
+            return 0
+        anchor = self._anchors[number]
+        return anchor.new + min(place - anchor.old, anchor.length)
+
+    def end(self, place: int) -> int:
+        """Where what ended at a place ends."""
+        number = bisect_right(self._starts, place) - 1
+        if number >= 0:
+            anchor = self._anchors[number]
+            if place <= anchor.old + anchor.length:
+                return anchor.new + place - anchor.old
+        following = number + 1
+        return self._anchors[following].new if following < len(self._anchors) else self._length
+
+
+def _anchors(old: str, new: str) -> list[_Anchor]:
+    """The texts between macros that are found again, long ones first, since short ones may stand anywhere."""
+    literals = _literals(old)
+    anchors: list[_Anchor] = []
+    at = 0
+    for start, text in literals:
+        if len(text.strip()) >= STRONG and (anchor := _found(start, text, new, at, len(new))):
+            anchors.append(anchor)
+            at = anchor.new + anchor.length
+    for start, text in literals:
+        if len(text.strip()) < STRONG:
+            place = bisect_left(anchors, start, key=lambda anchor: anchor.old)
+            begin = anchors[place - 1].new + anchors[place - 1].length if place else 0
+            end = anchors[place].new if place < len(anchors) else len(new)
+            if anchor := _found(start, text, new, begin, end):
+                anchors.insert(place, anchor)
+    return anchors
+
+
+def _literals(text: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    at = 0
+    for macro in _MACRO.finditer(text):
+        if macro.start() > at:
+            found.append((at, text[at : macro.start()]))
+        at = macro.end()
+    if at < len(text):
+        found.append((at, text[at:]))
+    return found
+
+
+def _found(start: int, text: str, new: str, begin: int, end: int) -> _Anchor | None:
+    """Where a text stands, with the line breaks at its ends or, as macros may take them away, without."""
+    at = new.find(text, begin, end)
+    if at >= 0:
+        return _Anchor(start, at, len(text))
+    inner = text.strip("\n")
+    at = new.find(inner, begin, end) if inner else -1
+    return _Anchor(start + text.index(inner), at, len(inner)) if at >= 0 else None
