@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from tavernkit.prompt.message import Attachment, Message
-from tavernkit.prompt.parts import Part, SourcedText, covering, found_again
+from tavernkit.prompt.parts import Part, SourcedText, covering, found_again, parts_of
 from tavernkit.values import JsonObject, Value
 
 ARTIFACT = "artifact"
@@ -94,6 +94,5 @@ class Block(Value, frozen=True, kw_only=True):
 
 def sourced_fields(content: str, source: str) -> dict[str, Any]:
     """`content` and `parts` of a block from `source`."""
-    if not isinstance(content, SourcedText):
-        return {"content": content, "parts": ()}
-    return {"content": str(content), "parts": covering(content.parts, len(content), source)}
+    parts = parts_of(content)
+    return {"content": str(content), "parts": covering(parts, len(content), source) if parts else ()}

@@ -84,30 +84,30 @@ class SourcedText(str):
     def removesuffix(self, suffix: str) -> str:
         return self[: len(self) - len(suffix)] if suffix and self.endswith(suffix) else self
 
-    def covered(self, source: str) -> SourcedText:
-        """With a part for every stretch between the others, which comes from `source`."""
-        return SourcedText(self, covering(self.parts, len(self), source))
-
 
 def parts_of(text: str) -> tuple[Part, ...]:
     """The parts that a text knows."""
     return text.parts if isinstance(text, SourcedText) else ()
 
 
+def with_source_of(text: str, other: str) -> str:
+    """A text that was taken from another one, which comes from one entry or from none."""
+    parts = parts_of(other)
+    return SourcedText(text, (parts[0].with_(start=0, end=len(text)),)) if parts and text else text
+
+
 def covering(parts: Sequence[Part], length: int, source: str) -> tuple[Part, ...]:
     """The parts, and between them parts from `source`, so that each character up to `length` is in one of them."""
-    return tuple(_covering(parts, length, source)) if parts else ()
-
-
-def _covering(parts: Sequence[Part], length: int, source: str) -> Iterator[Part]:
+    covered: list[Part] = []
     at = 0
     for part in parts:
         if part.start > at:
-            yield Part(start=at, end=part.start, source=source)
-        yield part
+            covered.append(Part(start=at, end=part.start, source=source))
+        covered.append(part)
         at = part.end
     if at < length:
-        yield Part(start=at, end=length, source=source)
+        covered.append(Part(start=at, end=length, source=source))
+    return tuple(covered)
 
 
 def joined(separator: str, texts: Iterable[str]) -> str:
@@ -163,7 +163,9 @@ def filled(template: str, mark: str, text: str) -> str:
 def reduced(text: str, reduce: Callable[[str], str]) -> str:
     """What is left of a text by a function that only takes characters away, wherever the text is cut."""
     left = reduce(text)
-    if not isinstance(text, SourcedText) or left == text:
+    if not isinstance(text, SourcedText):
+        return left
+    if left == text:
         return text
     plain = str(text)
     return SourcedText(
