@@ -175,7 +175,7 @@ def reduced(text: str, reduce: Callable[[str], str]) -> str:
 
 
 class Insert(NamedTuple):
-    """A text that stands where the characters from `start` up to `end` were."""
+    """A text that stands now where the characters from `start` up to `end` were."""
 
     start: int
     end: int
@@ -193,12 +193,12 @@ def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
     inserts = [insert for insert in inserts if parts_of(insert.text)]
     if new == old or not (parts or inserts):
         return SourcedText(new, parts) if parts else new
-    places = _Places(str(old), new)
+    places = _Places(str(old), new, inserts)
     moved = list(_moved(parts, places.start, places.end))
     for insert in inserts:
-        at = new.find(insert.text, places.start(insert.start), places.end(insert.end))
-        if at >= 0:
-            moved = _put_in(moved, _shifted(parts_of(insert.text), at), at, at + len(insert.text))
+        start, end = places.start(insert.start), places.end(insert.end)
+        if new[start:end] == insert.text:
+            moved = _put_in(moved, _shifted(parts_of(insert.text), start), start, end)
     return SourcedText(new, moved) if moved else new
 
 
@@ -219,17 +219,20 @@ def _put_in(parts: Sequence[Part], others: Iterable[Part], start: int, end: int)
 
 
 class _Anchor(NamedTuple):
+    """A stretch of a text that is found again, or a macro whose text is."""
+
     old: int
+    old_end: int
     new: int
-    length: int
+    new_end: int
 
 
 class _Places:
     """Finds the places of a text in what macros have made of it."""
 
-    def __init__(self, old: str, new: str) -> None:
+    def __init__(self, old: str, new: str, inserts: Iterable[Insert]) -> None:
         self._length = len(new)
-        self._anchors = _anchors(old, new)
+        self._anchors = _anchors(old, new, inserts)
         self._starts = [anchor.old for anchor in self._anchors]
 
     def start(self, place: int) -> int:
@@ -238,55 +241,58 @@ class _Places:
         if number < 0:
             return 0
         anchor = self._anchors[number]
-        return anchor.new + min(place - anchor.old, anchor.length)
+        return min(anchor.new + place - anchor.old, anchor.new_end)
 
     def end(self, place: int) -> int:
         """Where what ended at a place ends."""
-        number = bisect_right(self._starts, place) - 1
-        if number >= 0:
-            anchor = self._anchors[number]
-            if place <= anchor.old + anchor.length:
-                return anchor.new + place - anchor.old
-        following = number + 1
-        return self._anchors[following].new if following < len(self._anchors) else self._length
+        number = bisect_left(self._starts, place)
+        if number:
+            anchor = self._anchors[number - 1]
+            if place <= anchor.old_end:
+                return max(anchor.new_end + place - anchor.old_end, anchor.new)
+        return self._anchors[number].new if number < len(self._anchors) else self._length
 
 
-def _anchors(old: str, new: str) -> list[_Anchor]:
-    """The texts between macros that are found again, long ones first, since short ones may stand anywhere."""
-    literals = _literals(old)
+def _anchors(old: str, new: str, inserts: Iterable[Insert]) -> list[_Anchor]:
+    """What is found again, in its order: first what is long enough, then what stands only once between that."""
+    stretches = sorted([*_literals(old), *inserts])
     anchors: list[_Anchor] = []
     at = 0
-    for start, text in literals:
-        if len(text.strip()) >= STRONG and (anchor := _found(start, text, new, at, len(new))):
+    for stretch in stretches:
+        if _is_strong(stretch) and (anchor := _found(stretch, new, at, len(new))):
             anchors.append(anchor)
-            at = anchor.new + anchor.length
-    for start, text in literals:
-        if len(text.strip()) < STRONG:
-            place = bisect_left(anchors, start, key=lambda anchor: anchor.old)
-            begin = anchors[place - 1].new + anchors[place - 1].length if place else 0
+            at = anchor.new_end
+    for stretch in stretches:
+        if not _is_strong(stretch):
+            place = bisect_left(anchors, stretch.start, key=lambda anchor: anchor.old)
+            begin = anchors[place - 1].new_end if place else 0
             end = anchors[place].new if place < len(anchors) else len(new)
-            if anchor := _found(start, text, new, begin, end):
+            if new.count(stretch.text, begin, end) == 1 and (anchor := _found(stretch, new, begin, end)):
                 anchors.insert(place, anchor)
     return anchors
 
 
-def _literals(text: str) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
+def _is_strong(stretch: Insert) -> bool:
+    return len(stretch.text.strip()) >= STRONG
+
+
+def _literals(text: str) -> Iterator[Insert]:
     at = 0
     for macro in _MACRO.finditer(text):
         if macro.start() > at:
-            found.append((at, text[at : macro.start()]))
+            yield Insert(at, macro.start(), text[at : macro.start()])
         at = macro.end()
     if at < len(text):
-        found.append((at, text[at:]))
-    return found
+        yield Insert(at, len(text), text[at:])
 
 
-def _found(start: int, text: str, new: str, begin: int, end: int) -> _Anchor | None:
+def _found(stretch: Insert, new: str, begin: int, end: int) -> _Anchor | None:
     """Where a text stands, with the line breaks at its ends or, as macros may take them away, without."""
+    start, until, text = stretch
     at = new.find(text, begin, end)
-    if at >= 0:
-        return _Anchor(start, at, len(text))
-    inner = text.strip("\n")
-    at = new.find(inner, begin, end) if inner else -1
-    return _Anchor(start + text.index(inner), at, len(inner)) if at >= 0 else None
+    if at < 0:
+        inner = str(text).strip("\n")
+        at = new.find(inner, begin, end) if inner else -1
+        start += text.find(inner)
+        until, text = start + len(inner), inner
+    return None if at < 0 else _Anchor(start, until, at, at + len(text))
