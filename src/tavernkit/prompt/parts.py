@@ -160,18 +160,19 @@ def filled(template: str, mark: str, text: str) -> str:
     return joined("", (first, *(piece for other in others for piece in (text, other))))
 
 
-def reduced(text: str, reduce: Callable[[str], str]) -> str:
-    """What is left of a text by a function that only takes characters away, wherever the text is cut."""
-    left = reduce(text)
+def rewritten(text: str, rewrite: Callable[[str], str]) -> str:
+    """What a function makes of a text that comes to the same for the text and for its beginnings."""
+    written = rewrite(text)
     if not isinstance(text, SourcedText):
-        return left
-    if left == text:
+        return written
+    if written == text:
         return text
     plain = str(text)
-    return SourcedText(
-        left,
-        _moved(text.parts, lambda place: len(reduce(plain[:place])), lambda place: len(reduce(plain[:place]))),
-    )
+
+    def place(old: int) -> int:
+        return len(rewrite(plain[:old]))
+
+    return SourcedText(written, _moved(text.parts, place, place))
 
 
 class Insert(NamedTuple):

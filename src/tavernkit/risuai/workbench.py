@@ -9,6 +9,7 @@ from tavernkit.errors import MissingInputError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import SourcedText, carried
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
@@ -94,9 +95,10 @@ class Workbench:
     def expand(self, ctx: Context, text: str, **options: Any) -> str:
         """The text with its macros expanded; what a strict build minds ends it."""
         try:
-            return expand(text, self.scene, CBSOptions(strict=ctx.strict, **options))
+            expanded = expand(text, self.scene, CBSOptions(strict=ctx.strict, **options))
         except CBSError as error:
             ctx.fail(error)
+        return carried(text, expanded) if isinstance(text, SourcedText) else expanded
 
     def line(self, ctx: Context, role: str, content: str, source: str, **fields: Any) -> Line:
         """A line that knows which stage made it; its slot is the first word of its source unless one is given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tavernkit.prompt.parts import joined, reduced
+from tavernkit.prompt.parts import joined, rewritten
 from tavernkit.sillytavern.examples import example_texts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role, extension_text
 from tavernkit.sillytavern.presets.templates import fill_name
@@ -317,9 +317,9 @@ def _cleaned(pieces: Iterable[TextPiece], *, collapse: bool) -> tuple[TextPiece,
     cleaned: list[TextPiece] = []
     after_newline = False
     for piece in pieces:
-        text = reduced(piece.text, _without_returns)
+        text = rewritten(piece.text, _without_returns)
         if collapse and piece.kept:
-            text = reduced(text, collapse_newlines)
+            text = rewritten(text, collapse_newlines)
             text = text.removeprefix("\n") if after_newline else text
             after_newline = text.endswith("\n") if text else after_newline
         if text:
