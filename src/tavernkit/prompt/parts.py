@@ -17,8 +17,9 @@ PartKind: TypeAlias = Literal["lore", "text"]
 STRONG = 4
 """A text of so many characters is unlikely to stand in a prompt by chance."""
 
-# What macros replace, or take away: calls, the old markers such as <USER>, escaped braces.
-_MACRO = re.compile(r"\{\{.*?\}\}|<\w+>|\\[{}]", re.DOTALL)
+# What is replaced, or taken away: calls of macros, the old markers such as <USER>, escaped braces, and what JavaScript
+# reads in a replacement.
+_MACRO = re.compile(r"\{\{.*?\}\}|<\w+>|\\[{}]|\$[$&`']", re.DOTALL)
 
 
 class Part(Value, frozen=True, kw_only=True):

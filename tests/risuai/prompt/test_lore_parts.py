@@ -40,6 +40,9 @@ TEMPLATES: tuple[tuple[PromptCard, ...], ...] = (
     ),
     (PromptCard(type="lorebook"), PromptCard(type="description"), CHAT, plain("{{position::intro}}", kind="main")),
 )
+CHANGING = ("@@inject_lore", "{{roll", "$&")
+"""What makes the text in the prompt another one than that of the entry alone."""
+
 words = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 
 
@@ -66,8 +69,10 @@ def test_every_character_of_lore_belongs_to_one_entry(
     )
     check_parts(result.plan.blocks, {str(number): f"id-{number}" for number in range(len(entries))})
     for block in result.plan.blocks:
-        if block.slot == "lore" and not block.metadata.get("parts"):
+        if block.slot == "lore" and not block.metadata.get("parts") and not any(card.inner_format for card in cards):
             assert block.parts == block.lore_parts
+    if not any(word in entry.content for entry in entries for word in CHANGING):
+        check_texts(result.plan.blocks, result.result.lore)
 
 
 def test_a_part_names_entry_book_and_key() -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from tavernkit.prompt.parts import joined, parts_of, with_source_of
+from tavernkit.prompt.parts import carried, joined, parts_of
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
@@ -52,7 +52,7 @@ def put_in(text: str, mark: str, addition: str) -> str:
         return text
     before, behind = text[:place], text[place + len(mark) :]
     put = result[place : len(result) - len(behind)]
-    return joined("", (before, addition if put == addition else with_source_of(put, addition), behind))
+    return joined("", (before, carried(addition, put), behind))
 
 
 ROLES = ("user", "assistant", "system")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.parts import filled
+from tavernkit.prompt.parts import filled, parts_of
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.lorebook.decorators import put_in
 from tavernkit.risuai.settings import PromptCard
@@ -27,6 +27,7 @@ KNOWN_CARDS = (
 )
 ROLES = {"system": "system", "user": "user", "bot": "assistant"}
 PARTS = {"persona": "personaPrompt", "description": "description", "authornote": "authorNote"}
+ORIGINAL = "{{original}}"
 OWN_IMAGE_INSTRUCTION = "{{//@customimageinstruction}}"
 IMAGE_INSTRUCTION = """
 <Image Tag Instruction>Insert HTML image tags between paragraphs based on context.
@@ -112,9 +113,9 @@ def _plain(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> Lin
 
 
 def _with_original(text: str, original: str) -> str:
-    if "$" in original:
-        return replace_all(text, "{{original}}", original)
-    return filled(text, "{{original}}", original)
+    if "$" not in original and (parts_of(text) or parts_of(original)):
+        return filled(text, ORIGINAL, original)
+    return put_in(text, ORIGINAL, original) if text.count(ORIGINAL) == 1 else replace_all(text, ORIGINAL, original)
 
 
 def _chat_ml(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> list[Line]:
