@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
+from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Value
 
 
@@ -31,8 +32,9 @@ T = TypeVar("T")
 class LoreVerdict(Value, frozen=True, kw_only=True):
     """What became of an entry of a lorebook that was activated, or came close; `sentence` is for people.
 
-    `content` is what the prompt says of an activated entry, of others what is written in it. `book` is empty where the
-    platform does not know it.
+    `cause` says why it was activated, also where it was left out afterwards, and `key` which key was found. `content`
+    is what the prompt says of an activated entry, of others what is written in it. `book` is empty where the book has
+    no name.
     """
 
     book: str
@@ -42,6 +44,8 @@ class LoreVerdict(Value, frozen=True, kw_only=True):
     sentence: str
     content: str = ""
     is_activated: bool = False
+    cause: LoreCause | None = None
+    key: str | None = None
 
 
 class LazyVerdicts(Sequence[T], Generic[T]):

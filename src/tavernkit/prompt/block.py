@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from tavernkit.prompt.message import Attachment, Message
+from tavernkit.prompt.parts import Part, SourcedText, covering, found_again, parts_of
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
@@ -19,11 +20,14 @@ class Block(Value, frozen=True, kw_only=True):
     block. `metadata["source"]` says which stage made it and from what. Blocks that share a `bundle` are kept or
     evicted together. A block stands where it was put, save that before trimming one with the insertion point `chat` is
     taken to its place, `depth` messages before the end of the chat; at one depth, the higher `order` stands later.
+    `parts` say where the characters of `content` come from: of a block with lore each character is in
+    exactly one of them; a block that comes from its source alone has none.
     """
 
     id: str = ""
     role: str = "system"
     content: str = ""
+    parts: tuple[Part, ...] = ()
     name: str | None = None
     slot: str | None = None
     enabled: bool = True
@@ -53,6 +57,25 @@ class Block(Value, frozen=True, kw_only=True):
         source = self.metadata.get("source")
         return source if isinstance(source, dict) else {}
 
+    @property
+    def lore_parts(self) -> tuple[Part, ...]:
+        """The parts that come from lore entries, in the order of the content."""
+        return tuple(part for part in self.parts if part.kind == "lore")
+
+    @property
+    def sourced_content(self) -> str:
+        """The content, which knows its parts."""
+        return SourcedText(self.content, self.parts) if self.parts else self.content
+
+    def with_(self, **changes: Any) -> Self:
+        """Return a copy with the named fields changed; parts stay whose text is still in the content."""
+        content = changes.get("content")
+        if content is not None and "parts" not in changes and (self.parts or isinstance(content, SourcedText)):
+            if not isinstance(content, SourcedText):
+                content = SourcedText(content, found_again(self.lore_parts, self.content, content))
+            changes |= sourced_fields(content, str(self.source.get("id", "")))
+        return super().with_(**changes)
+
     def disable(self) -> Self:
         """A copy that stays in the plan but not in the prompt."""
         return self.with_(enabled=False)
@@ -78,3 +101,9 @@ class Block(Value, frozen=True, kw_only=True):
             attachments=self.attachments,
             metadata=self.message_metadata,
         )
+
+
+def sourced_fields(content: str, source: str) -> dict[str, Any]:
+    """`content` and `parts` of a block from `source`."""
+    parts = parts_of(content)
+    return {"content": str(content), "parts": covering(parts, len(content), source) if parts else ()}

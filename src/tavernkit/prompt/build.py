@@ -97,17 +97,18 @@ def run(pipeline: Pipeline, ctx: Context) -> Plan:
 
 
 def _result(ctx: Context) -> BuildResult:
-    found = () if ctx.lore_result is None else ctx.lore_result.activated_entries
     lore = [
         LoreVerdict(
-            book="",
-            entry=entry.id,
-            name=entry.name or entry.comment,
+            book=part.book,
+            entry=part.source,
+            name=part.name,
             reason="activated",
-            sentence="a key was found" if not entry.constant else "always on",
+            sentence="always on" if entry.constant else f"“{part.key}” was found" if part.key else "a key was found",
             content=entry.content,
             is_activated=True,
+            cause=part.cause,
+            key=part.key,
         )
-        for entry in found
+        for entry, part in (ctx.lore_result.entry_parts() if ctx.lore_result else ())
     ]
     return BuildResult(lore=lore, **common_fields(ctx))

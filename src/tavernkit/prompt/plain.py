@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tavernkit.dialects import SpeakerNames
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.injections import Injection
+from tavernkit.lore.activation import activation_parts
 from tavernkit.lore.engine import ScanInput
 from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
@@ -17,6 +18,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming, place_in_chat, report_trimming, settle
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import SourcedText, carried
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
 from tavernkit.prompt.trimming import Trimmer
@@ -62,15 +64,14 @@ def lore(ctx: Context) -> None:
         return
     recent = (message.content for message in reversed(ctx.history.last(LORE_SCAN_MESSAGES)))
     scanned = (injection.content for injection in ctx.injections if injection.scan)
-    engine = ctx.lore_engine or PlainLore(ctx.estimator, model_hint=ctx.model)
-    result = engine.scan(
-        ScanInput(
-            messages=tuple(text for text in (ctx.message, *scanned, *recent) if text),
-            books=books,
-            budget=ctx.preset.max_prompt_tokens // LORE_SHARE,
-        )
+    scan_input = ScanInput(
+        messages=tuple(text for text in (ctx.message, *scanned, *recent) if text),
+        books=books,
+        budget=ctx.preset.max_prompt_tokens // LORE_SHARE,
     )
-    ctx.lore_result = result
+    engine = ctx.lore_engine or PlainLore(ctx.estimator, model_hint=ctx.model)
+    result = engine.scan(scan_input)
+    ctx.lore_result = result.with_(parts=result.parts or activation_parts(result, scan_input))
     ctx.instrument(
         "lore_scan", stage=ctx.current_stage, activated=len(result.activated_entries), tokens=result.total_tokens
     )
@@ -97,13 +98,13 @@ def character(ctx: Context) -> None:
 
 
 def _lore_blocks(ctx: Context, *, before: bool) -> None:
-    for entry in ctx.lore_result.activated_entries if ctx.lore_result else ():
+    for entry, part in ctx.lore_result.entry_parts() if ctx.lore_result else ():
         if (entry.position == "before_char") == before:
             ctx.add_block(
                 source=f"lore:{entry.id}",
                 stage="lore",
                 slot="lore_before" if before else "lore_after",
-                content=entry.content,
+                content=SourcedText(entry.content, (part.with_(end=len(entry.content)),)),
                 priority=entry.priority or 0,
                 token_budget_group="lore",
             )
@@ -231,7 +232,7 @@ def macros(ctx: Context) -> None:
     )
     engine = NameMacros()
     for index, block in enumerate(ctx.blocks):
-        content = engine.expand(block.content, environment)
+        content = carried(block.sourced_content, engine.expand(block.content, environment))
         if content != block.content:
             ctx.blocks[index] = block.with_(content=content)
         if "{{" in content and block.slot != "history":

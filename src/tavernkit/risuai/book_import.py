@@ -9,6 +9,7 @@ from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import write_character_book
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.risuai.module import Module
 from tavernkit.text.js_json import in_property_order
 from tavernkit.text.js_values import is_truthy, join, to_text
 from tavernkit.values import Json, JsonObject
@@ -22,6 +23,11 @@ DECORATED_SINCE = 2
 
 NOT_ALL, NOT_ANY, AND_ALL = 1, 2, 3
 """SillyTavern's logics of secondary keys that RisuAI has decorators for."""
+
+
+def module_of_book(book: Book) -> Module:
+    """A book that belongs to nobody is lore like that of a module, which comes behind all other."""
+    return Module(name=book.name or "", lore=entries_from_book(book))
 
 
 def entries_from_book(book: Book) -> tuple[LoreEntry, ...]:

@@ -93,13 +93,15 @@ def _verdicts(lore: LorebookResult, result: RisuResult, story: Story) -> list[Lo
         content = read_decorators(entry.content).content
         found.append(
             LoreVerdict(
-                book="",
+                book=verdict.book,
                 entry=entry.id or str(verdict.index),
                 name=entry.comment or entry.key,
                 reason=verdict.reason.value,
                 sentence=str(verdict),
                 content=expand(content, scene) if verdict.is_activated else content,
                 is_activated=verdict.is_activated,
+                cause=verdict.lore_cause,
+                key=verdict.key,
             )
         )
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables, VariablesStore
@@ -73,6 +74,13 @@ class RisuScene:
         """The lore of the character, of the chat, and of the modules, in this order."""
         of_character = self.character.lore if self.character is not None else ()
         return (*of_character, *self.chat.lore, *(entry for module in self.modules for entry in module.lore))
+
+    def lore_books(self) -> list[tuple[int, str]]:
+        """The books of the lore, which are named after the character, `chat`, or after their modules, each with the
+        place in the lore behind its last entry."""
+        of_character = (self.character.name, self.character.lore) if self.character is not None else ("", ())
+        books = (of_character, ("chat", self.chat.lore), *((module.name, module.lore) for module in self.modules))
+        return list(zip(accumulate(len(lore) for _, lore in books), (name for name, _ in books), strict=True))
 
 
 class _CountFor:

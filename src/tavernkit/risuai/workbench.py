@@ -9,6 +9,7 @@ from tavernkit.errors import MissingInputError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import SourcedText, carried
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
@@ -95,9 +96,10 @@ class Workbench:
         """The text with its macros expanded; what a strict build minds ends it, unless somebody has said it."""
         is_strict = ctx.strict and not options.get("quietly", False)
         try:
-            return expand(text, self.scene, CBSOptions(strict=is_strict, **options))
+            expanded = expand(text, self.scene, CBSOptions(strict=is_strict, **options))
         except CBSError as error:
             ctx.fail(error)
+        return carried(text, expanded) if isinstance(text, SourcedText) else expanded
 
     def line(self, ctx: Context, role: str, content: str, source: str, **fields: Any) -> Line:
         """A line that knows which stage made it; its slot is the first word of its source unless one is given."""

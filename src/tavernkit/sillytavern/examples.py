@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from tavernkit.prompt.parts import joined, with_source_of
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
@@ -81,7 +82,7 @@ def example_texts(
 
     Without instruct sequences a text is a whole dialogue under its heading; with them, a heading or one message.
     """
-    plain = [f"{heading}{dialogue}\n" for dialogue in dialogues]
+    plain = [joined("", (heading, dialogue, "\n")) for dialogue in dialogues]
     if not instruct.enabled or instruct.skip_examples:
         return plain
 
@@ -90,15 +91,15 @@ def example_texts(
         filled = instruct.fill(suffix, name, expand) or (instruct.line_break if instruct.macro else "")
         return instruct.fill(prefix, name, expand), filled
 
-    def messages(lines: Sequence[ExampleLine]) -> Iterator[str]:
+    def messages(dialogue: str, lines: Sequence[ExampleLine]) -> Iterator[str]:
         for line in lines:
             prefix, suffix = sequences[line.is_user]
             name = line.name if in_group else (user_name if line.is_user else character_name)
             told = (
                 in_group or instruct.names_behavior == "always" or (instruct.names_behavior == "force" and line.is_user)
             )
-            message = (f"{name}: {line.text}" if told else line.text) + suffix
-            yield instruct.line_break.join(part for part in (prefix, message) if part)
+            message = with_source_of(f"{name}: {line.text}" if told else line.text, dialogue) + suffix
+            yield joined(instruct.line_break, (part for part in (prefix, message) if part))
 
     # Names are told in a group for all, elsewhere with "force" only for the user.
     in_group = group is not None and instruct.names_behavior != "none"
@@ -111,5 +112,5 @@ def example_texts(
         lines = spoken_lines(dialogue, user_name=user_name, character_name=character_name, group=group or ())
         if lines and heading:
             texts.append(heading)
-        texts.extend(messages(lines))
+        texts.extend(messages(dialogue, lines))
     return texts or plain

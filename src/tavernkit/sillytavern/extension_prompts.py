@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Literal, TypeAlias, get_args
 
+from tavernkit.prompt.parts import joined
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value, check_choice
 
@@ -76,4 +77,4 @@ def extension_text(prompts: Iterable[ExtensionPrompt], place: ExtensionPlace) ->
 
 def joined_text(prompts: Iterable[ExtensionPrompt]) -> str:
     """The texts by key and a line each; those that are empty have none."""
-    return "\n".join(js_trim(prompt.content) for prompt in in_key_order(prompts) if prompt.content)
+    return joined("\n", (js_trim(prompt.content) for prompt in in_key_order(prompts) if prompt.content))

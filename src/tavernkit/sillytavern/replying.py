@@ -74,6 +74,8 @@ def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
             sentence=str(verdict),
             content=inserted.get(id(verdict.entry)) or split_decorators(verdict.entry.content)[1],
             is_activated=verdict.is_activated,
+            cause=verdict.lore_cause,
+            key=verdict.key,
         )
         for verdict in world.verdicts
         if verdict.cause or verdict.key or verdict.near_miss

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
+from tavernkit.prompt.parts import Insert, SourcedText, carried
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.macros.engine import macro_engine
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
@@ -18,6 +20,8 @@ from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoRes
 from tavernkit.values import Value
 
 Api: TypeAlias = Literal["chat", "text"]
+
+_LORE_MACROS = re.compile(r"\{\{\s*(?:outlet\s*::?\s*([^{}]*?)|original)\s*\}\}", re.IGNORECASE)
 
 
 class CardTexts(Value, frozen=True, kw_only=True):
@@ -63,6 +67,7 @@ class Scene:
         self.note_is_due = False
         self.extension_prompts: dict[str, ExtensionPrompt] = {}
         self.world: WorldInfoResult | None = None
+        self.outlets: Mapping[str, str] = {}
 
     def take_preset(self, preset: Preset) -> None:
         """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""
@@ -95,7 +100,16 @@ class Scene:
         environment = self.environment
         if original is not None or dynamic:
             environment = environment.with_(original=original, dynamic_macros=dynamic or {})
-        return self._expanded(text, environment, quietly=quietly, place=place)
+        expanded = self._expanded(text, environment, quietly=quietly, place=place)
+        if self.outlets or isinstance(text, SourcedText):
+            return carried(text, expanded, self._inserts(text, original))
+        return expanded
+
+    def _inserts(self, text: str, original: str | None) -> Iterator[Insert]:
+        """The texts with lore that macros put in."""
+        for macro in _LORE_MACROS.finditer(text) if self.outlets else ():
+            told = original if macro[1] is None else self.outlets.get(macro[1])
+            yield Insert(macro.start(), macro.end(), told or "")
 
     @property
     def detached_expand(self) -> Callable[[str, str], str]:

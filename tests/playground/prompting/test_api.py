@@ -59,7 +59,9 @@ async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: s
             "sentence": "“ice” was found in the newest message",
         }
     ]
-    assert "It freezes." in told(shown)
+    assert [(block["content"], block["lore"]) for block in shown["blocks"] if block["lore"]] == [
+        ("It freezes.", [{"book": "Harbour", "entry": "1", "name": "Winter", "cause": "key", "key": "ice"}])
+    ]
 
 
 async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:

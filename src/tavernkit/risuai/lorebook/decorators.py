@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from tavernkit.prompt.parts import carried, joined, parts_of
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
@@ -34,11 +35,24 @@ class LoreInjection(Value, frozen=True, kw_only=True):
         """The text with the addition; what is to be replaced is replaced once, where it is first."""
         match self.operation:
             case InjectionOperation.APPEND:
-                return f"{text} {addition}"
+                return joined(" ", (text, addition))
             case InjectionOperation.PREPEND:
-                return f"{addition} {text}"
+                return joined(" ", (addition, text))
             case InjectionOperation.REPLACE:
-                return replace_first(text, self.param, addition)
+                return put_in(text, self.param, addition)
+
+
+def put_in(text: str, mark: str, addition: str) -> str:
+    """The text with the addition where the mark is first, as JavaScript replaces it; both keep their parts."""
+    result = replace_first(text, mark, addition)
+    if not (parts_of(text) or parts_of(addition)):
+        return result
+    place = text.find(mark)
+    if place < 0:
+        return text
+    before, behind = text[:place], text[place + len(mark) :]
+    put = result[place : len(result) - len(behind)]
+    return joined("", (before, carried(addition, put), behind))
 
 
 ROLES = ("user", "assistant", "system")

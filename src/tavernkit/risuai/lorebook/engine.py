@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import replace
-from itertools import chain
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreResult, ScanInput
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
-from tavernkit.risuai.book_import import entries_from_book
+from tavernkit.risuai.book_import import module_of_book
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
 from tavernkit.risuai.chat import RisuChat, RisuMessage
-from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
 from tavernkit.risuai.lorebook.scan import scan
+from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.settings import RisuSettings
 
@@ -34,7 +33,7 @@ class LorebookEngine:
 
     def __init__(self, scene: RisuScene) -> None:
         self._scene = scene
-        self._imported: OrderedDict[tuple[int, ...], tuple[tuple[Book, ...], tuple[LoreEntry, ...]]] = OrderedDict()
+        self._imported: OrderedDict[tuple[int, ...], tuple[tuple[Book, ...], tuple[Module, ...]]] = OrderedDict()
 
     def scan(self, scan_input: ScanInput) -> RisuLoreResult:
         messages = [RisuMessage(role="user", data=text) for text in reversed(scan_input.messages)]
@@ -42,13 +41,11 @@ class LorebookEngine:
         result = scan(
             replace(
                 self._scene,
-                character=character.with_(
-                    lore=self._entries(scan_input.books), lore_settings=_settings(scan_input, self._scene.settings)
-                ),
+                character=character.with_(lore=(), lore_settings=_settings(scan_input, self._scene.settings)),
                 chat=RisuChat(
                     messages=messages, greeting_index=self._scene.chat.greeting_index, id=self._scene.chat.id
                 ),
-                modules=(),
+                modules=self._modules(scan_input.books),
             )
         )
         entries = [entry for book in scan_input.books for entry in book.entries]
@@ -59,12 +56,12 @@ class LorebookEngine:
             lorebook=result,
         )
 
-    def _entries(self, books: tuple[Book, ...]) -> tuple[LoreEntry, ...]:
+    def _modules(self, books: tuple[Book, ...]) -> tuple[Module, ...]:
         # Frozen books keep their entries, and are held here, so that their ids stay their own.
         key = tuple(map(id, books))
         known = self._imported.get(key)
         if known is None:
-            known = self._imported[key] = (books, tuple(chain.from_iterable(map(entries_from_book, books))))
+            known = self._imported[key] = (books, tuple(map(module_of_book, books)))
             if len(self._imported) > REMEMBERED:
                 self._imported.popitem(last=False)
         return known[1]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from tavernkit.lore.verdicts import LazyVerdicts
+from tavernkit.prompt.parts import LoreCause, Part
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.decorators import LoreInjection
@@ -59,13 +60,23 @@ class LorebookPlace(Value, frozen=True, kw_only=True):
         return "in the newest message" if self.message == 0 else f"in the message {self.message} before the newest"
 
 
+_LORE_CAUSES: Mapping[LorebookCause, LoreCause] = {
+    LorebookCause.KEY: "key",
+    LorebookCause.ALWAYS: "constant",
+    LorebookCause.DECORATOR: "decorator",
+    LorebookCause.KEPT: "kept",
+    LorebookCause.CHILD: "child",
+}
+
+
 class LorebookVerdict(Value, frozen=True, kw_only=True):
-    """What became of one entry. `cause` says why it woke up, also where it was left out afterwards; `key` and `place`
-    by which key and where, or which excluded key stood in its way; `roll` is the number that was drawn, out of 100;
-    `into` the name of the entry that it was to be injected into."""
+    """What became of one entry. `book` is the name of its book. `cause` says why it woke up, also where it was left out
+    afterwards; `key` and `place` by which key and where, or which excluded key stood in its way; `roll` is the number
+    that was drawn, out of 100; `into` the name of the entry that it was to be injected into."""
 
     entry: LoreEntry
     index: int
+    book: str
     reason: LorebookReason
     cause: LorebookCause | None = None
     key: str | None = None
@@ -77,6 +88,27 @@ class LorebookVerdict(Value, frozen=True, kw_only=True):
     def is_activated(self) -> bool:
         """Whether what it says is in the prompt."""
         return self.reason in (LorebookReason.ACTIVATED, LorebookReason.INJECTED)
+
+    @property
+    def lore_cause(self) -> LoreCause | None:
+        """The cause as all platforms name it, where a key that another entry mentions is told from one of the chat."""
+        if self.cause == LorebookCause.KEY and self.place is not None and self.place.lore is not None:
+            return "recursion"
+        return None if self.cause is None else _LORE_CAUSES[self.cause]
+
+    @property
+    def part(self) -> Part:
+        """The part that the entry is of a text, at no place yet."""
+        return Part(
+            start=0,
+            end=0,
+            kind="lore",
+            source=self.entry.id or str(self.index),
+            book=self.book,
+            name=self.entry.comment or self.entry.key,
+            cause=self.lore_cause,
+            key=self.key,
+        )
 
     def __str__(self) -> str:
         return _SENTENCES[self.reason](self)
@@ -125,7 +157,8 @@ _SENTENCES: Mapping[LorebookReason, Callable[[LorebookVerdict], str]] = {
 
 
 class ActiveLore(Value, frozen=True, kw_only=True):
-    """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded; `depth`
+    """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded, and knows
+    of which entries it is; `depth`
     counts where `pos` is `depth` or `reverse_depth`; a `priority` that is not a number was written so. `source` is
     the name that others inject into; `index` is the place of the entry in the scene's lore."""
 

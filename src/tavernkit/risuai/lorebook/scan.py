@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_right
 from typing import NamedTuple
 
+from tavernkit.prompt.parts import SourcedText
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chance import pick_hash_rand
 from tavernkit.risuai.default_variables import get_chat_variable
@@ -91,6 +93,7 @@ class _Scan:
         self.max_steps = max_steps
         messages = [message.data for message in scene.chat.messages]
         self.message_count = len(messages)
+        self.books = scene.lore_books()
         self.greeting = scene.chat.greeting_index + 1
         starts = (self._start(wanted) for wanted in (depth, *plan.scan_depths))
         self.haystack = LorebookHaystack(plan.table, messages, first=min(starts))
@@ -301,7 +304,7 @@ class _Scan:
 
     def _result(self) -> LorebookResult:
         kept, left_out = fit(self.awake.values(), self.budget)
-        arranged = arrange(kept)
+        arranged = arrange(map(self._sourced, kept))
         for lore in left_out:
             self._turn_down(lore.index, LorebookReason.BUDGET)
         for lore, has_target in arranged.injected:
@@ -315,6 +318,10 @@ class _Scan:
             passes=self.passes,
             warnings=tuple(self._warnings()),
         )
+
+    def _sourced(self, lore: ActiveLore) -> ActiveLore:
+        part = self._verdict(lore.index).part.with_(end=len(lore.prompt))
+        return lore.with_(prompt=SourcedText(lore.prompt, (part,)))
 
     def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
@@ -351,6 +358,7 @@ class _Scan:
         return LorebookVerdict(
             entry=entry,
             index=index,
+            book=self.books[bisect_right(self.books, index, key=lambda book: book[0])][1],
             reason=note.reason,
             cause=note.cause,
             key=note.key,

@@ -150,9 +150,9 @@ def _systemize(lines: Iterable[Line]) -> None:
         if line.role not in ("user", "assistant"):
             continue
         if line.name is not None and line.name.startswith("example_"):
-            line.content = f"{line.name}: {line.content}"
+            line.content = f"{line.name}: " + line.content
         elif not line.has_name_in_text:
-            line.content = f"{line.role}: {line.content}"
+            line.content = f"{line.role}: " + line.content
         line.role = "system"
         line.memo = None
         line.name = None

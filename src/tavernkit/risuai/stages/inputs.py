@@ -6,14 +6,12 @@ from collections.abc import Iterable
 
 from tavernkit.characters.character import Character
 from tavernkit.errors import MissingInputError
-from tavernkit.lore.book import Book
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
-from tavernkit.risuai.book_import import entries_from_book
+from tavernkit.risuai.book_import import module_of_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.chat_history import message_id, to_chat
-from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import RisuScene, estimator_for
 from tavernkit.risuai.settings import PromptCard, RisuSettings
 from tavernkit.risuai.stages.macro_warnings import warn_in
@@ -78,7 +76,7 @@ def _scene(ctx: Context, bench: Workbench) -> RisuScene:
         user_name=user.name,
         persona=user.persona,
         variables=ctx.variables,
-        modules=[*story.modules, *_of_books(ctx.books)],
+        modules=[*story.modules, *map(module_of_book, ctx.books)],
         estimator=estimator_for(ctx.estimator, ctx.model, bench.settings),
         screen=story.screen,
         macros=story.macros,
@@ -96,11 +94,6 @@ def _warn_of_tools(ctx: Context, messages: Iterable[Message]) -> None:
             continue
         place = f"message {number}"
         ctx.warn("tool_message", f"{place}: RisuAI's chats have no tools: {problem}.", place=place)
-
-
-def _of_books(books: Iterable[Book]) -> list[Module]:
-    """Books that belong to nobody are lore like that of modules, which comes behind all other."""
-    return [Module(name=book.name or "", lore=entries_from_book(book)) for book in books]
 
 
 def _cards(bench: Workbench) -> tuple[PromptCard, ...] | None:

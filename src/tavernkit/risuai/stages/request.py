@@ -9,6 +9,7 @@ from tavernkit.dialects.caching import cache_control
 from tavernkit.errors import ParseError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import rewritten
 from tavernkit.reading import parse_json
 from tavernkit.risuai.stages.scripts import run_phase
 from tavernkit.risuai.workbench import Workbench, left_out
@@ -89,7 +90,9 @@ def _write_back(ctx: Context, bench: Workbench, sent: Sequence[Block], changed: 
 
 
 def _unescaped(block: Block) -> Block:
-    text = block.content.translate(_ESCAPED) if not block.content.isascii() else block.content
+    if block.content.isascii():
+        return block
+    text = rewritten(block.sourced_content, lambda text: text.translate(_ESCAPED))
     return block if text == block.content else block.with_(content=text)
 
 

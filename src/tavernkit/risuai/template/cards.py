@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import filled, parts_of
 from tavernkit.risuai.chat_ml import parse_chat_ml
+from tavernkit.risuai.lorebook.decorators import put_in
 from tavernkit.risuai.settings import PromptCard
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.workbench import Workbench
-from tavernkit.text.js_strings import replace_all, replace_first
+from tavernkit.text.js_strings import replace_all
 
 KNOWN_CARDS = (
     "plain",
@@ -25,6 +27,7 @@ KNOWN_CARDS = (
 )
 ROLES = {"system": "system", "user": "user", "bot": "assistant"}
 PARTS = {"persona": "personaPrompt", "description": "description", "authornote": "authorNote"}
+ORIGINAL = "{{original}}"
 OWN_IMAGE_INSTRUCTION = "{{//@customimageinstruction}}"
 IMAGE_INSTRUCTION = """
 <Image Tag Instruction>Insert HTML image tags between paragraphs based on context.
@@ -91,7 +94,7 @@ def _part(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> list
 
 def _formatted(line: Line, format: str, slot: str) -> Line:
     twin = line.copy()
-    twin.content = replace_first(format, "{{slot}}", slot)
+    twin.content = put_in(format, "{{slot}}", slot)
     return twin
 
 
@@ -101,12 +104,18 @@ def _plain(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> Lin
     if card.kind == "globalNote":
         own = bench.character.replace_global_note
         if own:
-            text = replace_all(bench.positions.fill(own, location), "{{original}}", text)
+            text = _with_original(bench.positions.fill(own, location), text)
         if bench.character.lists_assets and OWN_IMAGE_INSTRUCTION not in card.text:
             text += IMAGE_INSTRUCTION
     text = bench.expand(ctx, text, role=card.role)
     slot = card.kind if card.type == "plain" and card.kind != "normal" else card.type
     return bench.line(ctx, ROLES.get(card.role, card.role), text, source, slot=slot, title=card.name)
+
+
+def _with_original(text: str, original: str) -> str:
+    if "$" not in original and (parts_of(text) or parts_of(original)):
+        return filled(text, ORIGINAL, original)
+    return put_in(text, ORIGINAL, original) if text.count(ORIGINAL) == 1 else replace_all(text, ORIGINAL, original)
 
 
 def _chat_ml(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> list[Line]:

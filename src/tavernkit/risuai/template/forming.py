@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tavernkit.prompt.parts import SourcedText, covering, joined, parts_of
 from tavernkit.risuai.template.line import Line
 from tavernkit.text.js_strings import js_trim
 
@@ -29,7 +30,7 @@ class FormedPrompt:
                 continue
             last = self.lines[-1] if self.lines else None
             if last is not None and self._joins and _belong_together(last, line):
-                last.content += "\n\n" + line.content
+                last.content = joined("\n\n", _named(last, line))
                 last.parts = [*(last.parts or [last.source]), *(line.parts or [line.source])]
             else:
                 self.lines.append(line)
@@ -53,6 +54,15 @@ class FormedPrompt:
 def spliced(lines: list[Line], place: int, line: Line) -> None:
     """Insert a line as JavaScript's `splice` does: a place before the beginning counts from the end."""
     lines.insert(max(0, len(lines) + place) if place < 0 else place, line)
+
+
+def _named(*lines: Line) -> list[str]:
+    """The texts of lines which, where one has lore in it, say where all of them come from."""
+    if not any(parts_of(line.content) for line in lines):
+        return [line.content for line in lines]
+    return [
+        SourcedText(line.content, covering(parts_of(line.content), len(line.content), line.source)) for line in lines
+    ]
 
 
 def _belong_together(last: Line, line: Line) -> bool:

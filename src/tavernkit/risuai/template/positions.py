@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tavernkit.prompt.parts import joined
 from tavernkit.risuai.lorebook.result import ActiveLore
 
 _POSITION = re.compile(r"\{\{position::(.+?)\}\}")
@@ -27,7 +28,12 @@ class Positions:
         for lore in self._injected.get(location, ()):
             if lore.inject is not None:
                 text = lore.inject.into(text, lore.prompt)
-        return _POSITION.sub(lambda place: self._at(place[1]), text)
+        pieces: list[str] = []
+        at = 0
+        for place in _POSITION.finditer(text):
+            pieces += (text[at : place.start()], self._at(place[1]))
+            at = place.end()
+        return joined("", (*pieces, text[at:])) if pieces else text
 
     def _at(self, name: str) -> str:
-        return "\n".join(lore.prompt for lore in self._named.get(name, ()))
+        return joined("\n", (lore.prompt for lore in self._named.get(name, ())))

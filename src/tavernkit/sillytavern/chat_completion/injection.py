@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, in_key_order
 from tavernkit.text.js_strings import js_trim
@@ -86,6 +87,6 @@ def _at_depth(
 
 
 def _joined(scene: ChatScene, entries: Sequence[PromptEntry], prompts: Sequence[ExtensionPrompt]) -> str:
-    own = "\n".join(entry.content for entry in entries)
-    added = scene.expand("\n".join(js_trim(prompt.content) for prompt in prompts))
-    return "\n".join(js_trim(text) for text in (own, added) if text)
+    own = joined("\n", (entry.content for entry in entries))
+    added = scene.expand(joined("\n", (js_trim(prompt.content) for prompt in prompts)))
+    return joined("\n", (js_trim(text) for text in (own, added) if text))

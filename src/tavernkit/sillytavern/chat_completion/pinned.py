@@ -10,6 +10,7 @@ from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment
+from tavernkit.prompt.parts import filled, with_source_of
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry, sanitised_name
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt
@@ -38,8 +39,8 @@ NO_RESULT = "[No content]"
 def pinned_groups(ctx: Context) -> None:
     """Fill the markers, and let the card replace what it may."""
     scene = ctx.platform(ChatScene)
-    for filled in _filled(ctx, scene):
-        scene.put_entry(_as_the_marker(scene, filled.with_(content=scene.expand(filled.content))))
+    for entry in _filled(ctx, scene):
+        scene.put_entry(_as_the_marker(scene, entry.with_(content=scene.expand(entry.content))))
     settings = scene.story.settings
     if settings.prefer_character_prompt:
         _override(scene, "main", scene.card.system_prompt)
@@ -104,7 +105,7 @@ def _beside_main(prompt: ExtensionPrompt, identifier: str) -> PromptEntry:
 def _formatted_lore(wi_format: str, text: str) -> str:
     if not text:
         return ""
-    return wi_format.replace("{0}", text) if wi_format.strip() else text
+    return filled(wi_format, "{0}", text) if wi_format.strip() else text
 
 
 def _override(scene: ChatScene, identifier: str, text: str) -> None:
@@ -230,4 +231,4 @@ def _example_lines(ctx: Context, scene: ChatScene, dialogue: str) -> Iterator[tu
         group=() if group is None else group.macro_group.members,
     ):
         text = line.text if group is None else f"{line.name}: {line.text}"
-        yield text, EXAMPLE_USER if line.is_user else EXAMPLE_ASSISTANT
+        yield with_source_of(text, dialogue), EXAMPLE_USER if line.is_user else EXAMPLE_ASSISTANT

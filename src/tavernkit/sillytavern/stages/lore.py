@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import joined, with_source_of
 from tavernkit.sillytavern.errors import LoreParseError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
@@ -72,9 +73,9 @@ def _put_persona_around_note(ctx: Context, scene: Scene) -> None:
     note = scene.extension_prompts[AUTHORS_NOTE].content
     match scene.story.persona.position:
         case PersonaPosition.TOP_OF_NOTE:
-            _put_note(scene, f"{persona}\n{note}")
+            _put_note(scene, joined("\n", (persona, note)))
         case PersonaPosition.BOTTOM_OF_NOTE:
-            _put_note(scene, f"{note}\n{persona}")
+            _put_note(scene, joined("\n", (note, persona)))
 
 
 def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
@@ -147,21 +148,22 @@ def _place(ctx: Context, scene: Scene, result: WorldInfoResult) -> None:
     where = result.insertions
     # Each entry goes on top of what is there, so the one that comes last stands first.
     for example in where.examples:
-        found = split_dialogues(example.content)
+        found = tuple(with_source_of(dialogue, example.content) for dialogue in split_dialogues(example.content))
         scene.dialogues = (*found, *scene.dialogues) if example.placement == "before" else (*scene.dialogues, *found)
     if scene.note_is_due:
         note = scene.extension_prompts[AUTHORS_NOTE].content
-        parts = ("\n".join(where.note_top), note, "\n".join(where.note_bottom))
-        # One line break less at either end, where an empty part has left it.
-        _put_note(scene, "\n".join(parts).removeprefix("\n").removesuffix("\n"))
-    ctx.outlets.update({name: "\n".join(contents) for name, contents in where.outlets.items()})
+        texts = (joined("\n", where.note_top), note, joined("\n", where.note_bottom))
+        # One line break less at either end, where an empty text has left it.
+        _put_note(scene, joined("\n", texts).removeprefix("\n").removesuffix("\n"))
+    scene.outlets = {name: joined("\n", contents) for name, contents in where.outlets.items()}
+    ctx.outlets.update({name: str(text) for name, text in scene.outlets.items()})
     if scene.story.quiet is not None and scene.story.quiet.skip_depth_lore:
         return
     for (depth, role), contents in _at_depth(where).items():
         scene.put(
             ExtensionPrompt(
                 key=f"customDepthWI_{depth}_{role}",
-                content="\n".join(contents),
+                content=joined("\n", contents),
                 position="chat",
                 depth=depth,
                 role=extension_role(role),

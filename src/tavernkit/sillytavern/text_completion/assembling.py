@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from tavernkit.prompt.parts import joined, rewritten
 from tavernkit.sillytavern.examples import example_texts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role, extension_text
 from tavernkit.sillytavern.presets.templates import fill_name
@@ -35,8 +36,8 @@ def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Seq
         "loreAfter": scene.world_info_after,
         "anchorBefore": js_trim(extension_text(scene.extension_prompts, "before")),
         "anchorAfter": js_trim(extension_text(scene.extension_prompts, "after")),
-        "mesExamples": "".join(examples),
-        "mesExamplesRaw": "".join(raw_examples),
+        "mesExamples": joined("", examples),
+        "mesExamplesRaw": joined("", raw_examples),
     }
     story = scene.expand(render_story(context.story_string, values, scene.expand)).lstrip("\n")
     if not story or context.story_string_position == IN_CHAT:
@@ -48,7 +49,7 @@ def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Seq
         return story
     if instruct.story_string_prefix:
         prefix = fill_name(scene.expand(instruct.story_string_prefix), "System")
-        story = f"{prefix}{instruct.line_break}{story}"
+        story = prefix + instruct.line_break + story
     return story + scene.expand(instruct.story_string_suffix)
 
 
@@ -113,7 +114,7 @@ class _Tally:
         self._known: dict[str, int] = {"": 0}
 
     def of(self, text: str) -> int:
-        text = text.replace("\r", "")
+        text = _without_returns(text)
         if text not in self._known:
             self._known[text] = self._scene.count_tokens(text)
         return self._known[text]
@@ -149,7 +150,7 @@ class _Parts(Value, frozen=True, kw_only=True):
         The alignment message is counted in any case, and once more where it is sent.
         """
         chat = (self.aligning if aligned else "") + self.chat_start + _joined(chosen)
-        return self.story + self.pinned + self.aligning + chat + self.last_line + self.unfinished
+        return "".join((self.story, self.pinned, self.aligning, chat, self.last_line, self.unfinished))
 
 
 class _Chosen(Value, frozen=True, kw_only=True):
@@ -175,7 +176,9 @@ def _prepare(scene: TextScene) -> _Parts:
         group=scene.group,
         expand=scene.expand,
     )
-    raw_examples = [f"<START>\n{dialogue}\n" for dialogue in scene.dialogues] if scene.with_instruct else examples
+    raw_examples = examples
+    if scene.with_instruct:
+        raw_examples = [joined("", ("<START>\n", dialogue, "\n")) for dialogue in scene.dialogues]
     story = story_string(scene, examples=examples, raw_examples=raw_examples)
     in_chat = story_in_chat(scene, story)
     prompts = scene.extension_prompts if in_chat is None else (*scene.extension_prompts, in_chat)
@@ -269,7 +272,7 @@ def _make_room(
             end = [*end, *ending(scene, lines[-1].text + _joined(end))]
         sent = [text for number, text in enumerate(parts.examples) if verdicts[number] is None]
         chat = _joined(lines) + _joined(end)
-        whole = parts.story + "".join(sent) + parts.chat_start + chat + "\n" + parts.last_line + parts.unfinished
+        whole = "".join((parts.story, *sent, parts.chat_start, chat, "\n", parts.last_line, parts.unfinished))
         if tally.padded(whole) <= scene.budget:
             break
         if sent and not parts.pinned:
@@ -320,11 +323,15 @@ def _cleaned(pieces: Iterable[TextPiece], *, collapse: bool) -> tuple[TextPiece,
     cleaned: list[TextPiece] = []
     after_newline = False
     for piece in pieces:
-        text = piece.text.replace("\r", "")
+        text = rewritten(piece.text, _without_returns)
         if collapse and piece.kept:
-            text = collapse_newlines(text)
+            text = rewritten(text, collapse_newlines)
             text = text.removeprefix("\n") if after_newline else text
             after_newline = text.endswith("\n") if text else after_newline
         if text:
             cleaned.append(piece if text == piece.text else piece.with_(text=text))
     return tuple(cleaned)
+
+
+def _without_returns(text: str) -> str:
+    return text.replace("\r", "")

@@ -185,10 +185,11 @@ def _piece(speech: Speech, text: str) -> TextPiece:
 
 def _write(speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: SequencePlace) -> str:
     if speakers.with_instruct:
-        return "".join(_write_instruct(speakers, sequences, speech, place))
+        text, suffix = _write_instruct(speakers, sequences, speech, place)
+        return text + suffix
     if speech.name and not speech.is_narrator:
-        return f"{speech.name}: {speech.text}\n"
-    return f"{speech.text}\n"
+        return f"{speech.name}: " + speech.text + "\n"
+    return speech.text + "\n"
 
 
 def _write_unfinished(speakers: TextSpeakers, sequences: Sequences, speech: Speech) -> str:

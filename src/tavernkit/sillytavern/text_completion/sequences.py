@@ -66,7 +66,7 @@ class Sequences:
         """A message in its sequences: everything up to the end of its text, and the suffix."""
         prefix, label, suffix = self.around(name, role, force_name, place)
         between = self._between if prefix and (label or text or suffix) else ""
-        return f"{prefix}{between}{label}{text}", suffix
+        return f"{prefix}{between}{label}" + text, suffix
 
 
 def _around(

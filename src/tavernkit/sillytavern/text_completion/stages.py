@@ -11,6 +11,7 @@ from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import report_trimming, settle
+from tavernkit.prompt.parts import SourcedText
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
@@ -46,7 +47,7 @@ class TextWorkspace(Scene):
 
     def expand_once(self, text: str) -> str:
         """Expand a text that always becomes the same only once: the sequences that stand around every message."""
-        if is_changing(text):
+        if isinstance(text, SourcedText) or is_changing(text):
             return self.expand(text)
         if text not in self._expanded_once:
             self._expanded_once[text] = self.expand(text)

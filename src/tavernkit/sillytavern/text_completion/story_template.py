@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
+from tavernkit.prompt.parts import Part, SourcedText, joined, parts_of
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
 from tavernkit.values import Json
@@ -42,7 +43,9 @@ def render_story(template: str, values: Mapping[str, str], expand: Callable[[str
     if parts is None:
         text = _rendered(template, values, expand)
     else:
-        text = "".join(part if is_text else values.get(part) or expand(f"{{{{{part}}}}}") for is_text, part in parts)
+        text = joined(
+            "", (part if is_text else values.get(part) or expand(f"{{{{{part}}}}}") for is_text, part in parts)
+        )
     if len(text) > MAX_OUTPUT:
         raise InvalidContextTemplateError(
             f"The story string would become longer than {MAX_OUTPUT:,} characters. Name its values less often."
@@ -54,9 +57,7 @@ def render_story(template: str, values: Mapping[str, str], expand: Callable[[str
 def parts_of_story(template: str, names: frozenset[str], filled: frozenset[str]) -> Sequence[tuple[bool, str]] | None:
     """The texts of a template, and between them the names whose values or macros stand there; None for one that reads
     more of its values than whether they are empty."""
-    mark = "\ue000"
-    while mark in template:
-        mark += "\ue000"
+    mark = _mark((template,))
     marked = {name: f"{mark}{name}{mark}" if name in filled else "" for name in names}
     text = _call("renderMarked", template, marked, mark)
     if not isinstance(text, str):
@@ -70,10 +71,46 @@ def _rendered(template: str, values: Mapping[str, str], expand: Callable[[str], 
         outcome = _call("render", template, values, answers)
         match outcome:
             case {"text": str(text)}:
-                return text
+                return _with_parts(text, template, values, answers)
             case {"wanted": str(name)}:
                 answers.append(expand(f"{{{{{name}}}}}"))
     raise InvalidContextTemplateError(f"The story string has more than {MOST_MACROS} macros. Use fewer.")
+
+
+def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Sequence[str]) -> str:
+    """The rendered text with the parts of its values.
+
+    It is rendered once more with marks around them. Where a template has looked at them so that something else came of
+    it, what stands in the text only once is known.
+    """
+    sourced = {name: value for name, value in values.items() if parts_of(value)}
+    if not sourced:
+        return text
+    mark = _mark((template, *values.values(), *answers))
+    marked = {name: f"{mark}{value}{mark}" if name in sourced else value for name, value in values.items()}
+    by_text = {str(value): value for value in sourced.values()}
+    match _call("render", template, marked, answers):
+        case {"text": str(found)} if found.replace(mark, "") == text:
+            return joined("", (by_text.get(piece, piece) for piece in found.split(mark)))
+    parts: list[Part] = []
+    for value in by_text.values():
+        for part in parts_of(value):
+            said = str(value)[part.start : part.end]
+            if text.count(said) == 1:
+                at = text.index(said)
+                parts.append(part.with_(start=at, end=at + len(said)))
+    parts.sort(key=lambda part: part.start)
+    return SourcedText(
+        text, (part for place, part in enumerate(parts) if not place or part.start >= parts[place - 1].end)
+    )
+
+
+def _mark(texts: Sequence[str]) -> str:
+    """A text that is in none of the others."""
+    mark = "\ue000"
+    while any(mark in text for text in texts):
+        mark += "\ue000"
+    return mark
 
 
 def _handlebars_engine() -> JsEngine:

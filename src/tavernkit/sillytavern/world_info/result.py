@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from tavernkit.lore.book import Entry
 from tavernkit.lore.engine import LoreResult
 from tavernkit.lore.verdicts import LazyVerdicts, TimedState
+from tavernkit.prompt.parts import LoreCause, Part, SourcedText, joined
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
@@ -73,6 +74,12 @@ class WorldInfoVerdict(Value, frozen=True, kw_only=True):
     @property
     def is_activated(self) -> bool:
         return self.reason == "activated"
+
+    @property
+    def lore_cause(self) -> LoreCause | None:
+        """The cause, where a key that another entry mentions is told from one of the chat."""
+        called = self.cause == "key" and self.place is not None and self.place.source == Source.RECURSION
+        return "recursion" if called else self.cause
 
     def __str__(self) -> str:
         return _SENTENCES[self.reason](self)
@@ -147,10 +154,27 @@ _SENTENCES: dict[WorldInfoReason, Callable[[WorldInfoVerdict], str]] = {
 
 
 class ActivatedEntry(Value, frozen=True, kw_only=True):
-    """An entry that woke up and fits; `content` has its macros expanded."""
+    """An entry that woke up and fits; `content` has its macros expanded, `verdict` says why it woke up."""
 
     entry: WorldEntry
     content: str
+    verdict: WorldInfoVerdict
+
+    @property
+    def sourced_content(self) -> str:
+        """The content, which knows that it is the entry's."""
+        source, verdict = self.entry.source, self.verdict
+        part = Part(
+            start=0,
+            end=len(self.content),
+            kind="lore",
+            source=source.id,
+            book=self.entry.world,
+            name=source.name or source.comment,
+            cause=verdict.lore_cause,
+            key=verdict.key,
+        )
+        return SourcedText(self.content, (part,))
 
 
 class DepthInsertion(Value, frozen=True, kw_only=True):
@@ -172,7 +196,7 @@ class ExampleInsertion(Value, frozen=True, kw_only=True):
 
 
 class Insertions(Value, frozen=True, kw_only=True):
-    """Where everything goes; each in the order it stands in the prompt."""
+    """Where everything goes; each in the order it stands in the prompt. The texts know which entries they are of."""
 
     before_character: str = ""
     after_character: str = ""
@@ -220,9 +244,10 @@ def arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
     outlets: dict[str, list[str]] = {}
     # Depths are listed by the highest order in them, so this goes from behind.
     for activation in reversed(in_prompt):
-        entry, content = activation.entry, activation.content
-        if not content:
+        entry = activation.entry
+        if not activation.content:
             continue
+        content = activation.sourced_content
         if entry.position in lists:
             lists[entry.position].append(content)
             continue
@@ -236,8 +261,8 @@ def arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
             case Position.OUTLET if entry.outlet:
                 outlets.setdefault(entry.outlet, []).append(content)
     return Insertions(
-        before_character="\n".join(reversed(lists[Position.BEFORE_CHARACTER])),
-        after_character="\n".join(reversed(lists[Position.AFTER_CHARACTER])),
+        before_character=joined("\n", reversed(lists[Position.BEFORE_CHARACTER])),
+        after_character=joined("\n", reversed(lists[Position.AFTER_CHARACTER])),
         note_top=tuple(reversed(lists[Position.NOTE_TOP])),
         note_bottom=tuple(reversed(lists[Position.NOTE_BOTTOM])),
         at_depth=tuple(

@@ -345,7 +345,8 @@ class _Scan:
 
     def _result(self) -> WorldInfoResult:
         activations = [
-            ActivatedEntry(entry=self.entries[place], content=content) for place, content in self.activated.items()
+            ActivatedEntry(entry=self.entries[place], content=content, verdict=self.notes[place])
+            for place, content in self.activated.items()
         ]
         in_prompt = in_prompt_order(activations)
         contents = [activation.content for activation in in_prompt if activation.content]

@@ -6,13 +6,26 @@ from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.previews import service
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.prompting.cast import Platform
+from tavernkit.prompt.parts import LoreCause
+
+
+class LoreSourceOut(BaseModel):
+    """An entry of a lorebook in a block."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    book: str
+    entry: str = Field(description="Its id in the book.")
+    name: str
+    cause: LoreCause | None = Field(description="Why it is activated; `recursion` is a key in another entry.")
+    key: str | None = Field(description="The key that activated it.")
 
 
 class BlockOut(Document):
@@ -23,6 +36,7 @@ class BlockOut(Document):
     name: str | None = Field(description="Who says it.")
     slot: str | None = Field(description="Which part of the prompt it is.")
     source: dict[str, Any] = Field(description="Where it came from: the preset, the card, an entry, a message.")
+    lore: list[LoreSourceOut] = Field(description="The entries of lorebooks in it.")
     tokens: int
     content: str
 

@@ -16,11 +16,13 @@ from tavernkit.playground.story.access.access import Access, active_members, con
 from tavernkit.playground.story.previews.service import (
     KeptBlock,
     KeptPrompt,
+    LoreSource,
     PreviewKind,
     preview_prompt,
     speaker_at_hand,
 )
 from tavernkit.playground.story.prompting.fitting import part_name
+from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, Value
 
 LONGEST_SHOWN = 20_000
@@ -33,12 +35,23 @@ LEFT_OUT = {
 }
 
 
+CAUSES: Mapping[LoreCause | None, str] = {
+    "constant": "always on",
+    "sticky": "sticky",
+    "decorator": "@@activate",
+    "forced": "activated from outside",
+    "kept": "kept since it matched",
+    "child": "stands in for another entry",
+}
+
+
 class BlockView(Value, frozen=True, kw_only=True):
-    """A block of the prompt; `share` is its part of the largest one, in percent."""
+    """A block of the prompt; `lore` are the entries in it, `share` is its part of the largest one, in percent."""
 
     role: str
     part: str
     source: str
+    lore: tuple[str, ...]
     tokens: int
     share: int
     content: str
@@ -154,7 +167,15 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
         role=block.role if block.name is None else f"{block.role} · {shown_name(block.name)}",
         part=part_name(block.slot, block.source),
         source=" · ".join(str(block.source[name]) for name in ("stage", "id") if block.source.get(name)),
+        lore=tuple(map(_lore_words, block.lore)),
         tokens=block.tokens,
         share=max(1, round(100 * block.tokens / largest)) if largest else 0,
         content=f"{block.content[:LONGEST_SHOWN]}…" if long else block.content,
     )
+
+
+def _lore_words(source: LoreSource) -> str:
+    found = {"key": f"key: {source.key}", "recursion": f"key: {source.key}, in another entry"}
+    why = CAUSES.get(source.cause) or found.get(source.cause or "", "")
+    name = shown_name(source.name or f"entry {source.entry}")
+    return f"{name} ({why})" if why else name

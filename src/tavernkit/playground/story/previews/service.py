@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -33,13 +34,24 @@ from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, rec
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, JsonObject, Value
 
 Change: TypeAlias = Literal["same", "removed", "added"]
 
 
+class LoreSource(Value, frozen=True, kw_only=True):
+    """An entry of a lorebook in a block, why it is activated, and by which key."""
+
+    book: str
+    entry: str
+    name: str
+    cause: LoreCause | None
+    key: str | None
+
+
 class KeptBlock(Value, frozen=True, kw_only=True):
-    """One block of a prompt that was sent."""
+    """One block of a prompt that was sent; those of earlier versions name no lore."""
 
     sha256: str
     role: str
@@ -48,6 +60,7 @@ class KeptBlock(Value, frozen=True, kw_only=True):
     source: JsonObject
     tokens: int
     content: str
+    lore: tuple[LoreSource, ...] = ()
 
 
 class KeptPrompt(Value, frozen=True, kw_only=True):
@@ -119,7 +132,10 @@ def prompt_of(record: PromptRecord, run_id: UUID | None = None) -> KeptPrompt:
     texts = record.texts
     return KeptPrompt(
         run_id=run_id,
-        blocks=tuple(KeptBlock(**block, content=texts[block["sha256"]]) for block in record.blocks["blocks"]),
+        blocks=tuple(
+            msgspec.convert({**block, "content": texts[block["sha256"]]}, KeptBlock)
+            for block in record.blocks["blocks"]
+        ),
         request={name: _with_texts(value, texts) for name, value in record.request.items()},
         report=record.report,
         fingerprint=record.fingerprint,

@@ -27,6 +27,7 @@ from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
+from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
@@ -204,6 +205,7 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
                     "name": None if block.name is None else storable(block.name),
                     "slot": block.slot,
                     "source": presentable(dict(block.source)),
+                    "lore": _entries_in(block),
                     "tokens": estimate(block.content, provider.model),
                 }
                 for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
@@ -284,6 +286,21 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
             return [_by_hash(item, texts) for item in value]
         case _:
             return value
+
+
+def _entries_in(block: Block) -> list[Json]:
+    """The entries of lorebooks in a block, each once."""
+    entries = {
+        (part.book, part.source): {
+            "book": part.book,
+            "entry": part.source,
+            "name": part.name,
+            "cause": part.cause,
+            "key": part.key,
+        }
+        for part in block.lore_parts
+    }
+    return [presentable(entry) for entry in entries.values()]
 
 
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
