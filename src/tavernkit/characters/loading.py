@@ -17,6 +17,7 @@ from tavernkit.characters.ingest.webp import is_webp, read_webp
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.png_chunks import PNG_SIGNATURE
 from tavernkit.errors import ArchiveParseError, ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.reading import decode_text
 
 Container: TypeAlias = Literal["png", "jpeg", "webp", "zip", "json", "yaml"]
@@ -78,6 +79,9 @@ def load(source: bytes | str | os.PathLike[str], *, limits: CardLimits = DEFAULT
     data = source if isinstance(source, bytes) else _read_path(Path(source), limits)
     if len(data) > limits.file_bytes:
         raise ParseError(_too_large(len(data), limits))
+    imported = shared_importers().characters.read(data)
+    if imported is not None:
+        return imported[0]
     match detect(data):
         case "png":
             return read_png(data, limits)

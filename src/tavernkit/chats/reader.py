@@ -10,6 +10,7 @@ from tavernkit.chats.dates import iso_date
 from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
 from tavernkit.errors import ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
 from tavernkit.values import Json
 
@@ -34,6 +35,10 @@ def read_chat(
     in the report. Raises ParseError when the file is no chat.
     """
     report = ReportBuilder()
+    imported = shared_importers().chats.read(data) if len(data) <= limits.file_bytes else None
+    if imported is not None:
+        chat, format = imported
+        return (chat,), report.build(format)
     speakers = ForeignSpeakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
     if isinstance(data, bytes) and data.startswith(ARCHIVE):
         _check_size(data, limits)

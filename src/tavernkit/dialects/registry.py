@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
 from tavernkit.errors import UnknownDialectError
+from tavernkit.load_hooks import LoadScope
 from tavernkit.values import Json, Value
 
 DEFAULT_PLACEHOLDER = "Please begin."
@@ -72,23 +73,43 @@ class Registered(NamedTuple):
     system_anywhere: bool
 
 
-_dialects: dict[str, Registered] = {}
+class Dialects:
+    """Dialects by name."""
+
+    def __init__(self) -> None:
+        self._dialects: dict[str, Registered] = {}
+
+    def register(
+        self,
+        name: str,
+        dialect: Dialect,
+        *,
+        accepts: Accepts = EVERYTHING,
+        system_anywhere: bool = True,
+        replace: bool = False,
+    ) -> None:
+        """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
+        whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
+        joined to a user's message."""
+        if name in self._dialects and not replace:
+            raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
+        self._dialects[name] = Registered(dialect, accepts, system_anywhere)
+
+    def names(self) -> tuple[str, ...]:
+        """Every registered name, in alphabetical order."""
+        return tuple(sorted(self._dialects))
+
+    def registered(self, name: str) -> Registered:
+        try:
+            return self._dialects[name]
+        except KeyError:
+            raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(self.names())}.") from None
 
 
-def register(
-    name: str,
-    dialect: Dialect,
-    *,
-    accepts: Accepts = EVERYTHING,
-    system_anywhere: bool = True,
-    replace: bool = False,
-) -> None:
-    """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
-    whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
-    joined to a user's message."""
-    if name in _dialects and not replace:
-        raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    _dialects[name] = Registered(dialect, accepts, system_anywhere)
+_dialects = Dialects()
+register = _dialects.register
+shared_dialects = LoadScope("tavernkit.dialects", lambda: _dialects)
+"""The dialects that `convert` knows: those that are registered here, and those of the load hooks of this scope."""
 
 
 def get(name: str) -> Dialect:
@@ -97,11 +118,8 @@ def get(name: str) -> Dialect:
 
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
-    return tuple(sorted(_dialects))
+    return shared_dialects().names()
 
 
 def registered(name: str) -> Registered:
-    try:
-        return _dialects[name]
-    except KeyError:
-        raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(names())}.") from None
+    return shared_dialects().registered(name)

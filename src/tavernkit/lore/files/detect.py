@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
 from tavernkit.errors import LoreParseError, ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
 from tavernkit.lore.files.foreign import read_agnai, read_novelai, read_risuai
@@ -37,8 +39,12 @@ def read_book(source: bytes | str | Mapping[str, Json]) -> tuple[Book, ImportRep
 
     Raises LoreParseError when there is no lorebook in it; a single bad entry is left out and noted in the report.
     """
-    document = _parse(source) if isinstance(source, bytes | str) else source
     report = ReportBuilder()
+    imported = shared_importers().lorebooks.read(source) if _is_short(source) else None
+    if imported is not None:
+        book, format = imported
+        return book, report.build(format)
+    document = _parse(source) if isinstance(source, bytes | str) else source
     card_book = _book_of_card(document, report)
     if card_book is not None:
         path, loose = card_book
@@ -49,6 +55,10 @@ def read_book(source: bytes | str | Mapping[str, Json]) -> tuple[Book, ImportRep
         book = READERS[format](LooseObject(document, report))
     _note_shared_ids(book, report)
     return book, report.build(format)
+
+
+def _is_short(source: bytes | str | Mapping[str, Json]) -> TypeGuard[bytes | str]:
+    return isinstance(source, bytes | str) and len(source) <= MAX_BYTES
 
 
 def _parse(source: bytes | str) -> JsonObject:
