@@ -36,12 +36,16 @@ class ImporterTable(Generic[T]):
         """Add a format, or put it in the place of one of the same name."""
         self._importers[name] = Importer(name, recognises, read)
 
+    def find(self, data: bytes) -> Importer[T] | None:
+        """The first importer that recognises a file."""
+        return next((importer for importer in self if importer.recognises(data)), None)
+
     def read(self, source: bytes | str) -> tuple[T, str] | None:
         """What the first importer that recognises a file makes of it, and its name."""
         if not self._importers:
             return None
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
-        found = next((importer for importer in self if importer.recognises(data)), None)
+        found = self.find(data)
         return None if found is None else (found.read(data), found.name)
 
 

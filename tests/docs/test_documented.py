@@ -28,6 +28,8 @@ PUBLIC_MODULES = [
     "tavernkit.dialects",
     "tavernkit.errors",
     "tavernkit.example",
+    "tavernkit.extensions",
+    "tavernkit.importers",
     "tavernkit.lore",
     "tavernkit.macros",
     "tavernkit.prompt.tokens",

@@ -17,7 +17,7 @@ import pytest
 from tests.playground.races.tabs import Story, Tab
 from tests.playground.support.provider_server import ProviderServer, provider_server
 from tests.playground.support.rows import open_rows
-from tests.playground.support.server import Child, ServerProcess, running
+from tests.playground.support.server import Child, Role, ServerProcess, running
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "extension"
 FORECAST = "The weather is what the almanac says it is."
@@ -48,59 +48,6 @@ PROFILE = {
         }
     ]
 }
-
-ASIDE = """
-from tavernkit import Book, Character, CharacterCard, on_load
-from tavernkit.artifacts.pipelines import STEP_FUNCTIONS
-from tavernkit.characters import Bundle
-from tavernkit.chats import ChatFile, ChatMessage
-from tavernkit.reading import ImportReport
-
-
-class Words:
-    def estimate(self, text, model_hint=None):
-        return len(text.split())
-
-
-def is_aside(data):
-    return data.startswith(b"ASIDE")
-
-
-def read_card(data):
-    card = CharacterCard(character=Character(name=data.decode().split()[1]))
-    return Bundle(format="json", card=card, report=ImportReport(format="aside"))
-
-
-def read_lore(data):
-    return Book(name=data.decode().split()[1])
-
-
-def read_aside_chat(data):
-    return ChatFile(messages=(ChatMessage(name=data.decode().split()[1], text="Psst."),))
-
-
-async def aside(call):
-    return "psst"
-
-
-@on_load("tavernkit.importers")
-def add_importers(importers):
-    importers.characters.register("aside", is_aside, read_card)
-    importers.lorebooks.register("aside", is_aside, read_lore)
-    importers.chats.register("aside", is_aside, read_aside_chat)
-
-
-on_load("tavernkit.token_estimators", lambda estimator: estimator.register("aside-*", Words()))
-on_load(STEP_FUNCTIONS, lambda functions: functions.register("aside", aside))
-"""
-"""A module that adds the kinds of things that the example does not."""
-
-HOOK_THAT_FAILS = """from tavernkit import on_load
-
-@on_load("tavernkit.dialects")
-def add(dialects):
-    {}["sky"]
-"""
 
 
 class NewProcess(ServerProcess):
@@ -135,15 +82,10 @@ def with_example(path_with_example: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PYTHONPATH", path_with_example)
 
 
-def tavernkit(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tavernkit", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+def tavernkit(*arguments: str) -> str:
+    """What the command line says."""
+    command = [sys.executable, "-m", "tavernkit", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 @contextmanager
@@ -195,14 +137,10 @@ def test_replies_of_a_server_use_everything_that_the_example_extension_adds(tmp_
 
 
 @pytest.mark.usefixtures("with_example")
-def test_the_command_line_lists_extensions_and_builds_with_them(tmp_path: Path) -> None:
-    (tmp_path / "aside.py").write_text(ASIDE)
-    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "description": "{{weather::x}}"}}
-    (tmp_path / "mira.json").write_text(json.dumps(card))
-    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
-    named = {"PYTHONPATH": path, "TAVERNKIT_EXTENSIONS": "aside, tavernkit_weather"}
-    weather, aside = json.loads(tavernkit("extensions", "--json", **named).stdout)
-    assert (weather["name"], weather["package"]) == ("weather", "tavernkit-weather 0.1.0")
+def test_the_command_line_lists_the_example_and_builds_with_it(tmp_path: Path) -> None:
+    (weather,) = json.loads(tavernkit("extensions", "--json"))
+    assert (weather["name"], weather["module"]) == ("weather", "tavernkit_weather")
+    assert weather["package"] == "tavernkit-weather 0.1.0"
     assert {kind: names for kind, names in weather["registered"].items() if names} == {
         "macros": ["weather"],
         "functions": ["weather"],
@@ -210,43 +148,20 @@ def test_the_command_line_lists_extensions_and_builds_with_them(tmp_path: Path) 
         "hooks": ["before_trimming tavernkit_weather.add_forecast"],
         "steps": ["almanac"],
     }
-    assert (aside["name"], aside["module"], aside["package"]) == ("aside", "aside", "")
-    assert {kind: names for kind, names in aside["registered"].items() if names} == {
-        "estimators": ["aside-*"],
-        "importers": ["characters aside", "lorebooks aside", "chats aside"],
-        "step_functions": ["aside"],
-    }
-    assert "  SillyTavern macros: weather\n" in tavernkit("extensions", **named).stdout
+    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "description": "{{weather::x}}"}}
+    (tmp_path / "mira.json").write_text(json.dumps(card))
     built = tavernkit("build", "--card", str(tmp_path / "mira.json"), "--message", "Hm?", "--dialect", "labelled")
-    assert FORECAST in built.stdout
-    assert "[user] Hm?" in built.stdout
-    assert "fog" in built.stdout
-    counted = tavernkit("tokens", "--text", "one two three", "--model", "aside-7b", **named).stdout
-    assert counted == "3 tokens, 13 characters (aside-*, an estimate)\n"
-    (tmp_path / "mira.aside").write_text("ASIDE Mira")
-    assert "Mira" in tavernkit("card", "show", str(tmp_path / "mira.aside"), **named).stdout
-    assert "Mira" in tavernkit("lore", "show", str(tmp_path / "mira.aside"), **named).stdout
-    assert "Mira" in tavernkit("chat", "show", str(tmp_path / "mira.aside"), **named).stdout
+    for text in ("[system] fog", "[user] Hm?", FORECAST):
+        assert text in built
 
 
-@pytest.mark.parametrize(
-    ("command", "source", "sentence"),
-    [
-        ("serve", HOOK_THAT_FAILS, "The extension 'broken' cannot be loaded: KeyError: 'sky' (broken.py, line 5)."),
-        ("worker", "def (", "The extension 'broken' cannot be loaded: SyntaxError: "),
-        ("extensions", "import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
-        ("build", "raise SystemExit(0)", "The extension 'broken' cannot be loaded: SystemExit: 0 (broken.py, line 1)."),
-    ],
-)
-def test_an_extension_that_fails_stops_the_start_with_a_sentence(
-    tmp_path: Path, command: str, source: str, sentence: str
-) -> None:
-    (tmp_path / "broken.py").write_text(source)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    data = {"TAVERNKIT_DATA_DIR": str(tmp_path / "data")}
-    ended = tavernkit(command, PYTHONPATH=path, TAVERNKIT_EXTENSIONS="broken", **data)
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    assert sentence in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+@pytest.mark.parametrize("role", ["serve", "worker"])
+def test_an_extension_that_fails_stops_the_start_with_a_sentence(tmp_path: Path, role: Role) -> None:
+    process = ServerProcess(tmp_path, model_url="", role=role, extensions="tests.playground.extensions.broken")
+    with pytest.raises(RuntimeError) as raised:
+        process.start()
+    said = str(raised.value).partition("\n")[2]
+    assert said.startswith("tavernkit: The extension 'tests.playground.extensions.broken' cannot be loaded: KeyError: ")
+    assert "'sky' (broken.py, line 8). Correct it" in said
+    assert len(said.splitlines()) == 1
     assert not (tmp_path / "data").exists()
