@@ -48,6 +48,8 @@ from tavernkit.artifacts.pipelines import (
     read_profile,
 )
 from tavernkit.artifacts.pipelines.schema import check_schema
+from tavernkit.extensions import load_extensions
+from tavernkit.load_hooks import LoadHook, LoadHooks, LoadScope
 from tavernkit.risuai import MemoryRequest, RollingSummary
 from tavernkit.risuai import Story as RisuStory
 from tavernkit.risuai import build as build_as_risuai
@@ -138,6 +140,12 @@ async def run_twice() -> None:
         await run.before()
 
 
+def hooks_with(hook: LoadHook) -> LoadHooks:
+    hooks = LoadHooks()
+    hooks.on_load("tests.errors", hook)
+    return hooks
+
+
 async def no_model(request: ModelRequest) -> ModelAnswer:
     raise AssertionError("Nobody is asked.")
 
@@ -161,6 +169,8 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.MissingInputError: lambda: build(character=MIRA),
     errors.UnknownDialectError: lambda: build(character=MIRA, user=ROBIN).plan.to_messages("klingon"),
     errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
+    errors.LoadHookError: lambda: LoadScope("tests.errors", dict, hooks_with(lambda _: 1 / 0))(),
+    errors.ExtensionError: lambda: load_extensions(["no_such_extension"]),
     errors.RegexError: lambda: compile_regex("("),
     errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),
     errors.LiquidSyntaxError: lambda: LiquidTemplate.parse("{% if %}"),

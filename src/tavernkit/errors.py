@@ -16,6 +16,8 @@ TavernKitError
 ├── MissingInputError             a build without something it cannot do without (also a ValueError)
 ├── UnknownDialectError           a dialect that is not registered (also a ValueError)
 ├── DialectError                  messages that a provider's format cannot express
+├── LoadHookError                 a load hook that failed; the exception itself is the `__cause__`
+├── ExtensionError                an extension that cannot be loaded; says which, and why
 ├── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
 │   └── RegexTimeout              one that used up its time or memory
 ├── LiquidError                   a template that cannot be used; `.line` and `.column` say where
@@ -115,6 +117,14 @@ class UnknownDialectError(TavernKitError, ValueError):
 
 class DialectError(TavernKitError):
     """Messages that a provider's format cannot express; says which message and why."""
+
+
+class LoadHookError(TavernKitError):
+    """A load hook that failed, at every use of what it should have completed. The original is the `__cause__`."""
+
+
+class ExtensionError(TavernKitError):
+    """An extension that cannot be loaded. The original is the `__cause__`."""
 
 
 class RegexError(TavernKitError):

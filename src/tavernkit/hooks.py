@@ -6,8 +6,10 @@ For wiring that happens once when a program starts, see `tavernkit.load_hooks`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from tavernkit.load_hooks import LoadScope
 
 if TYPE_CHECKING:
     from tavernkit.prompt.context import Context
@@ -47,6 +49,13 @@ class BuildHooks(HookRegistry):
         self._before_trimming: list[BuildHook] = []
         self._after_build: list[BuildHook] = []
 
+    def __iter__(self) -> Iterator[tuple[str, BuildHook]]:
+        """Every hook with the moment that it runs at."""
+        moments = ("before_build", self._before_build), ("before_trimming", self._before_trimming)
+        for moment, hooks in (*moments, ("after_build", self._after_build)):
+            for hook in hooks:
+                yield moment, hook
+
     def before_build(self, hook: BuildHook) -> BuildHook:
         self._before_build.append(hook)
         return hook
@@ -70,3 +79,35 @@ class BuildHooks(HookRegistry):
     def run_after_build(self, ctx: Context) -> None:
         for hook in self._after_build:
             hook(ctx)
+
+
+shared_hooks = LoadScope("tavernkit.build_hooks", BuildHooks)
+"""The hooks that run in every build of this process, before those of the build itself."""
+
+
+def with_shared(own: HookRegistry | None) -> HookRegistry:
+    """The hooks of one build, with the shared ones before them."""
+    shared = shared_hooks()
+    if own is None:
+        own = BuildHooks()
+    return own if next(iter(shared), None) is None else _JoinedHooks(shared, own)
+
+
+class _JoinedHooks:
+    def __init__(self, shared: HookRegistry, own: HookRegistry) -> None:
+        self._both = (shared, own)
+        self.before_build = own.before_build
+        self.before_trimming = own.before_trimming
+        self.after_build = own.after_build
+
+    def run_before_build(self, ctx: Context) -> None:
+        for hooks in self._both:
+            hooks.run_before_build(ctx)
+
+    def run_before_trimming(self, ctx: Context) -> None:
+        for hooks in self._both:
+            hooks.run_before_trimming(ctx)
+
+    def run_after_build(self, ctx: Context) -> None:
+        for hooks in self._both:
+            hooks.run_after_build(ctx)

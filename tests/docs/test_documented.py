@@ -9,7 +9,8 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from tavernkit import Character, TavernKitError, User, sillytavern
+from tavernkit import Character, TavernKitError, User, extensions, sillytavern
+from tavernkit.artifacts.pipelines import STEP_FUNCTIONS
 from tavernkit.lore import read_book
 from tavernkit.sillytavern import errors as sillytavern_errors
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
@@ -28,6 +29,8 @@ PUBLIC_MODULES = [
     "tavernkit.dialects",
     "tavernkit.errors",
     "tavernkit.example",
+    "tavernkit.extensions",
+    "tavernkit.importers",
     "tavernkit.lore",
     "tavernkit.macros",
     "tavernkit.prompt.tokens",
@@ -125,6 +128,15 @@ def test_every_warning_code_is_on_the_errors_page() -> None:
     codes = set(re.findall(r"ctx\.warn\(\s*\"(\w+)\"", source))
     assert codes
     assert [code for code in sorted(codes) if f"`{code}`" not in PAGES["docs/errors.md"]] == []
+
+
+def test_every_scope_of_load_hooks_is_listed() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    scopes = {*re.findall(r"LoadScope\(\s*\"([\w.]+)\"", source), STEP_FUNCTIONS}
+    assert len(scopes) >= 8
+    for page in ("docs/library.md", "docs/extensions.md"):
+        assert set(re.findall(r"^\| `([\w.]+)` \|", PAGES[page], re.MULTILINE)) >= scopes
+    assert set(re.findall(r"^    ([\w.]+)  ", extensions.__doc__ or "", re.MULTILINE)) == scopes
 
 
 def commands(command: Any, path: str) -> list[tuple[str, Any]]:

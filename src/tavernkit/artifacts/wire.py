@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, NoReturn, TypeGuard, TypeVar, cast
 
 import msgspec
@@ -54,6 +55,11 @@ class Wire(Value, frozen=True, kw_only=True, rename="camel"):
     def parse(cls, text: str) -> Wire:
         """Read the form in one text, where there is one."""
         raise InvalidArtifactError(f"Write an object, not the text {text[:80]!r}.")
+
+    @classmethod
+    def variants(cls) -> Mapping[str, type[Wire]]:
+        """By their tags, the values one of which stands where this one is declared; none: it is the value itself."""
+        return {}
 
     @classmethod
     def usual(cls, said: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG003 - for the fields of subclasses
@@ -182,10 +188,10 @@ class _Reader:
     def _value(self, kind: inspect.Type, value: object, path: str) -> object:
         match kind:
             case inspect.UnionType(types=types):
-                members = [each for each in types if not isinstance(each, inspect.NoneType)]
-                return self._value(members[0], value, path) if len(members) == 1 else self._tagged(types, value, path)
+                return self._value(next(each for each in types if not isinstance(each, inspect.NoneType)), value, path)
             case inspect.StructType(cls=model) if issubclass(model, Wire):
-                return self.struct(model, value, path)
+                variants = _variants(model)
+                return self._tagged(variants, value, path) if variants else self.struct(model, value, path)
             case inspect.VarTupleType(item_type=item):
                 return tuple(self._items(item, value, path))
             case inspect.FrozenSetType(item_type=item):
@@ -200,13 +206,8 @@ class _Reader:
     def _parsed(self, custom: Any, value: object, path: str) -> object:
         return self._made(path, custom.parse, self._plain(_TEXT, value, path))
 
-    def _tagged(self, types: Sequence[inspect.Type], value: object, path: str) -> object:
+    def _tagged(self, models: Mapping[str, type[Wire]], value: object, path: str) -> object:
         """One of several kinds of object, which says itself of which kind it is."""
-        models: dict[str, type[Wire]] = {
-            str(each.tag): each.cls
-            for each in types
-            if isinstance(each, inspect.StructType) and issubclass(each.cls, Wire)
-        }
         first = next(iter(models.values()))
         if not isinstance(value, Mapping):
             return self.struct(first, value, path)
@@ -229,9 +230,8 @@ class _Reader:
             try:
                 yield self._value(item, each, f"{path}[{place}]")
             except _Unreadable:
-                struct = item.types[0] if isinstance(item, inspect.UnionType) else item
-                if isinstance(struct, inspect.StructType) and issubclass(struct.cls, Wire):
-                    yield _stand_in(struct.cls)
+                if isinstance(item, inspect.StructType) and issubclass(item.cls, Wire):
+                    yield _stand_in(next(iter(_variants(item.cls).values()), item.cls))
 
     def _plain(self, kind: inspect.Type, value: object, path: str) -> object:
         """A text, a number, a yes or no, or any object, converted where that keeps its meaning."""
@@ -281,6 +281,11 @@ class _Reader:
 _TEXT = inspect.StrType()
 
 
+def _variants(model: type[Wire]) -> Mapping[str, type[Wire]]:
+    """Of the model itself: those that it inherits are its siblings."""
+    return model.variants() if "variants" in vars(model) else {}
+
+
 def _at(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
@@ -322,8 +327,11 @@ def json_schema(*models: type[Wire], ref_template: str = "#/$defs/{name}") -> di
     """The JSON Schemas of these values and of all that they hold, by the names of their classes."""
     known = {model.__name__: model for model in _below(Wire)}
     rules = [model for model in known.values() if issubclass(model, WireRules)]
+    variants = {name: found for name, model in known.items() if (found := list(_variants(model).values()))}
     _, schemas = msgspec.json.schema_components(
-        [*models, *rules], schema_hook=_custom_schema, ref_template=ref_template
+        [*models, *rules, *chain.from_iterable(variants.values())],
+        schema_hook=_custom_schema,
+        ref_template=ref_template,
     )
     for name, model in known.items():
         if name not in schemas or issubclass(model, WireRules):
@@ -333,6 +341,9 @@ def json_schema(*models: type[Wire], ref_template: str = "#/$defs/{name}") -> di
         for field, words in model.synonyms.items():
             schema["properties"][field]["enum"] += words
         schemas[name] = {"title": name, "anyOf": [{"type": "string"}, schema]} if "parse" in vars(written) else schema
+    for name in schemas.keys() & variants.keys():
+        references = [{"$ref": ref_template.format(name=each.__name__)} for each in variants[name]]
+        schemas[name] = {"title": name, "anyOf": references}
     return {name: schema for name, schema in schemas.items() if name not in {model.__name__ for model in rules}}
 
 

@@ -17,6 +17,7 @@ from tavernkit.characters.ingest.webp import is_webp, read_webp
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.png_chunks import PNG_SIGNATURE
 from tavernkit.errors import ArchiveParseError, InvalidCardError, ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.reading import Source, decode_text, open_source
 from tavernkit.values import Json
 
@@ -93,6 +94,9 @@ def _read(data: bytes | str | Mapping[str, Json], limits: CardLimits) -> Bundle:
         data = data.encode()
     if len(data) > limits.file_bytes:
         raise ParseError(f"The file has {len(data):,} bytes; at most {limits.file_bytes:,} are read.")
+    imported = shared_importers().characters.read(data)
+    if imported is not None:
+        return imported[0]
     match detect(data):
         case "png":
             return read_png(data, limits)

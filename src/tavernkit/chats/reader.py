@@ -10,6 +10,7 @@ from tavernkit.chats.dates import iso_date
 from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
 from tavernkit.errors import ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.reading import Imported, ReportBuilder, Source, decode_text, open_source, parse_json
 from tavernkit.values import Json
 
@@ -37,6 +38,11 @@ def read_chat(
     report = ReportBuilder()
     speakers = ForeignSpeakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
     data, file = open_source(source, max_bytes=limits.file_bytes, what="The chat")
+    if not isinstance(data, Mapping) and len(data) <= limits.file_bytes:
+        imported = shared_importers().chats.read(data)
+        if imported is not None:
+            chat, format = imported
+            return Imported((chat,), report.build(format, file=file))
     chats, format = _read(data, speakers, limits, report)
     return Imported(chats, report.build(format, file=file, strict=strict))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, preset, prompt, tokens
+from tavernkit.cli import bench, build, card, chat, conformance, extensions, lore, playground, preset, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -40,6 +40,7 @@ app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
+app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)
 
@@ -54,6 +55,8 @@ def root(
 
         typer.echo(f"tavernkit {installed('tavernkit')}")
         raise typer.Exit
+    if ctx.invoked_subcommand in extensions.USED_BY:
+        extensions.use_extensions()
     show_help(ctx)
 
 

@@ -103,6 +103,7 @@ def load_book(file: Path) -> tuple[Book, ImportReport]:
     from tavernkit.characters import load
     from tavernkit.characters.loading import detect
     from tavernkit.errors import LoreParseError
+    from tavernkit.importers import shared_importers
     from tavernkit.lore.files import read_book
     from tavernkit.risuai.files import is_risum, read_module_book
 
@@ -110,7 +111,7 @@ def load_book(file: Path) -> tuple[Book, ImportReport]:
     with about(file):
         if is_risum(data):
             return read_module_book(data)
-        if detect(data) == "json":
+        if shared_importers().lorebooks.find(data) or detect(data) == "json":
             return read_book(data)
         bundle = load(data)
         book = bundle.card.character.character_book

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
 from tavernkit.errors import UnknownDialectError
+from tavernkit.load_hooks import LoadScope
 from tavernkit.values import Json, JsonObject, Value
 
 DEFAULT_PLACEHOLDER = "Please begin."
@@ -75,28 +76,48 @@ class Registered(NamedTuple):
     options: frozenset[str]
 
 
-_dialects: dict[str, Registered] = {}
+class Dialects:
+    """Dialects by name."""
+
+    def __init__(self) -> None:
+        self._dialects: dict[str, Registered] = {}
+
+    def register(
+        self,
+        name: str,
+        dialect: Dialect,
+        *,
+        accepts: Accepts = EVERYTHING,
+        system_anywhere: bool = True,
+        options: Iterable[str] = (),
+        replace: bool = False,
+    ) -> None:
+        """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
+        whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
+        joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
+        `DialectOptions.own`."""
+        if name in self._dialects and not replace:
+            raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
+        taken = sorted({*options} & {*DialectOptions.__struct_fields__})
+        if taken:
+            raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")
+        self._dialects[name] = Registered(dialect, accepts, system_anywhere, frozenset(options))
+
+    def names(self) -> tuple[str, ...]:
+        """Every registered name, in alphabetical order."""
+        return tuple(sorted(self._dialects))
+
+    def registered(self, name: str) -> Registered:
+        try:
+            return self._dialects[name]
+        except KeyError:
+            raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(self.names())}.") from None
 
 
-def register(
-    name: str,
-    dialect: Dialect,
-    *,
-    accepts: Accepts = EVERYTHING,
-    system_anywhere: bool = True,
-    options: Iterable[str] = (),
-    replace: bool = False,
-) -> None:
-    """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
-    whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
-    joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
-    `DialectOptions.own`."""
-    if name in _dialects and not replace:
-        raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    taken = sorted({*options} & {*DialectOptions.__struct_fields__})
-    if taken:
-        raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")
-    _dialects[name] = Registered(dialect, accepts, system_anywhere, frozenset(options))
+_dialects = Dialects()
+register = _dialects.register
+shared_dialects = LoadScope("tavernkit.dialects", lambda: _dialects)
+"""The dialects that `convert` knows: those that are registered here, and those of the load hooks of this scope."""
 
 
 def get(name: str) -> Dialect:
@@ -105,16 +126,14 @@ def get(name: str) -> Dialect:
 
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
-    return tuple(sorted(_dialects))
+    return shared_dialects().names()
 
 
 def special_options() -> frozenset[str]:
     """The options that dialects were registered with."""
-    return frozenset().union(*(known.options for known in _dialects.values()))
+    dialects = shared_dialects()
+    return frozenset().union(*(dialects.registered(name).options for name in dialects.names()))
 
 
 def registered(name: str) -> Registered:
-    try:
-        return _dialects[name]
-    except KeyError:
-        raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(names())}.") from None
+    return shared_dialects().registered(name)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 from tavernkit.characters.character import Bundle, Character, CharacterCard, User
 from tavernkit.errors import MissingInputError, PipelineError, StrictModeError, TavernKitError
 from tavernkit.history import ChatHistory, HistorySource, wrap
-from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
+from tavernkit.hooks import BuildHook, HookRegistry, with_shared
 from tavernkit.injections import InjectionRegistry, Injections
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
@@ -131,7 +131,7 @@ class Context:
         self.model: str | None = inputs.get("model")
         self.variables: VariablesStore = _given(inputs.get("variables"), Variables)
         self.estimator: TokenEstimator = _given(inputs.get("estimator"), default_estimator)
-        self.hooks: HookRegistry = _given(inputs.get("hooks"), BuildHooks)
+        self.hooks: HookRegistry = with_shared(inputs.get("hooks"))
         self.injections: InjectionRegistry = _given(inputs.get("injections"), Injections)
         self.clock: Clock = inputs.get("clock") or _utc_now
         self.rng: random.Random = _given(inputs.get("rng"), lambda: random.Random(0))  # noqa: S311 - stories, not secrets

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tavernkit import dialects
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.story.providers.queries import USUAL, usual_server
@@ -94,6 +95,25 @@ async def test_a_key_is_kept_unless_it_is_replaced_or_forgotten(admin: ProviderA
     assert "another server" in (await ask(admin, "POST", there, 422, data=moved)).text
     await ask(admin, "POST", there, 303, data={**moved, "forget_key": "true"})
     assert (await admin.rows())["Desk"].api_key is None
+
+
+async def test_a_dialect_of_an_extension_is_chosen_and_taken_back(admin: ProviderAdmin) -> None:
+    dialects.register("tests.silent", lambda *_: [], replace=True)
+    there = await add(admin, model="any")
+    row = (await admin.rows())["Desk"]
+    fields = {"settings": {"min_p": 0.1}, "settings_version": row.settings_version}
+    await ask(admin, "PATCH", f"/api/v1/providers/{row.id}", json=fields)
+    page = await ask(admin, "GET", there)
+    assert '<option value="openai">openai (default)</option>' in page.text
+    assert '<option value="tests.silent">tests.silent</option>' in page.text
+    assert '<option value="mistral">' not in page.text
+    for version, dialect in enumerate(("tests.silent", "openai"), 1):
+        typed = form(model="any", dialect=dialect, settings_version=str(version))
+        await ask(admin, "POST", there, 303, data=typed)
+        chosen = {} if dialect == "openai" else {"dialect": dialect}
+        assert (await admin.rows())["Desk"].settings == {"min_p": 0.1, **chosen}
+    unknown = form(model="any", dialect="klingon", settings_version="3")
+    assert "There is no dialect &#39;klingon&#39;" in (await ask(admin, "POST", there, 422, data=unknown)).text
 
 
 async def test_one_is_switched_off_and_deleted_and_the_default_is_not(admin: ProviderAdmin) -> None:

@@ -58,9 +58,10 @@ class Tab:
             self.ask("PATCH", path, settings_version=version, settings={"space": rules}).raise_for_status()
         return story
 
-    def character(self, name: str) -> str:
+    def character(self, name: str, description: str = "") -> str:
         """A new character of the owner's."""
-        card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": name, "description": f"I am {name}."}}
+        data = {"name": name, "description": description or f"I am {name}."}
+        card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
         files = {"file": (f"{name}.json", json.dumps(card).encode(), "application/json")}
         made = self._client.post("/characters", files=files).raise_for_status().json()
         return str(made["character"]["id"])

@@ -35,7 +35,7 @@ from tavernkit.artifacts.pipelines.model_steps import GuardStep, LlmStep
 from tavernkit.artifacts.pipelines.planning import Wording, commit_order, prompt_candidates, step_order
 from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline, write_profile
 from tavernkit.artifacts.pipelines.running import Barrier, PipelineRunner
-from tavernkit.artifacts.pipelines.step import ProfileProblem, Step, StepArtifact, StepCondition
+from tavernkit.artifacts.pipelines.step import ProfileProblem, Step, StepArtifact, StepCondition, StepKinds, StepScope
 from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep, TemplateStep, TransformStep
 
 __all__ = [
@@ -67,9 +67,11 @@ __all__ = [
     "StepFunctionCall",
     "StepFunctions",
     "StepJournal",
+    "StepKinds",
     "StepPipeline",
     "StepRecord",
     "StepReport",
+    "StepScope",
     "TemplateStep",
     "TransformStep",
     "Wording",

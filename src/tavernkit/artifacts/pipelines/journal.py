@@ -11,7 +11,7 @@ from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.model import ModelUsage
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger, StepPipeline
-from tavernkit.artifacts.pipelines.step import Hook, Step, StepArtifact, StepKind
+from tavernkit.artifacts.pipelines.step import Hook, Step, StepArtifact
 from tavernkit.artifacts.retention import retained
 from tavernkit.artifacts.store import ArtifactWrite, Commit, MemoryStore
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts
@@ -50,7 +50,7 @@ class StepReport(StepOutcome, frozen=True, kw_only=True):
     nothing     there was nothing to commit, because it is not done
     """
 
-    kind: StepKind
+    kind: str
     hook: Hook
     commit: CommitOutcome
     wrote: tuple[Mapping[str, object], ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TypeAlias
 
@@ -39,6 +39,9 @@ class StepFunctions:
 
     def get(self, name: str) -> StepFunction | None:
         return self._functions.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
 
     def __contains__(self, name: object) -> bool:
         return name in self._functions

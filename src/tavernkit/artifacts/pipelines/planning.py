@@ -11,7 +11,7 @@ from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import SkipReason, StepRecord
 from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
 from tavernkit.artifacts.pipelines.step import Hook, Step
-from tavernkit.artifacts.pipelines.steps import AnyStep, MessageTransformStep
+from tavernkit.artifacts.pipelines.steps import MessageTransformStep
 from tavernkit.artifacts.view import SessionArtifacts, StepOrder
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
@@ -82,7 +82,7 @@ class Planned(Value, frozen=True, kw_only=True):
     """A step of this run; `needs` are the steps it depends on, and `sees` all whose work it may see."""
 
     pipeline: StepPipeline
-    step: AnyStep
+    step: Step
     needs: tuple[StepKey, ...]
     sees: frozenset[StepKey]
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, TypeAlias
 
 from tavernkit.artifacts.permissions import TagClaim, WritePermission
-from tavernkit.artifacts.pipelines.step import Id
-from tavernkit.artifacts.pipelines.steps import AnyStep
+from tavernkit.artifacts.pipelines.step import Id, Step
 from tavernkit.artifacts.wire import Wire, encode
 
 PipelineTrigger: TypeAlias = Literal["user_message", "regenerate", "manual", "api"]
@@ -24,7 +23,7 @@ class StepPipeline(Wire, frozen=True, kw_only=True):
     enabled: bool = True
     triggers: frozenset[PipelineTrigger] = frozenset({"user_message", "regenerate"})
     permissions: frozenset[Permission] = frozenset()
-    steps: tuple[AnyStep, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def write_permissions(self) -> frozenset[WritePermission]:

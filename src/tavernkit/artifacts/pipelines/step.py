@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar, TypeVarTuple
 
 import msgspec
 
@@ -24,9 +24,11 @@ from tavernkit.artifacts.pipelines.model import (
 )
 from tavernkit.artifacts.wire import Notes, Wire
 from tavernkit.errors import StepFailed, TavernKitError
+from tavernkit.load_hooks import LoadScope
 from tavernkit.values import Value
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Step")
 Arguments = TypeVarTuple("Arguments")
 
 # Few, and no others' threads: a profile with very many costly steps keeps other steps waiting and nobody else.
@@ -142,7 +144,6 @@ class Problems(Notes):
 
 
 Hook: TypeAlias = Literal["before", "after"]
-StepKind: TypeAlias = Literal["template", "llm", "transform", "message_transform", "guard", "python"]
 Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
@@ -192,9 +193,13 @@ class Step(Wire, frozen=True, kw_only=True, tag_field="kind"):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=60 * 60)] = msgspec.field(default=60, name="timeoutSeconds")
     artifacts: tuple[StepArtifact, ...] = ()
 
+    @classmethod
+    def variants(cls) -> Mapping[str, type[Wire]]:
+        return step_kinds()
+
     @property
-    def kind(self) -> StepKind:
-        return cast(StepKind, self.__struct_config__.tag)
+    def kind(self) -> str:
+        return str(self.__struct_config__.tag)
 
     @property
     def makes(self) -> Literal["text", "json"]:
@@ -207,3 +212,21 @@ class Step(Wire, frozen=True, kw_only=True, tag_field="kind"):
     async def run(self, scope: StepScope) -> object:
         """Do it; what comes out is the step's output."""
         raise NotImplementedError  # every kind of step has its own; a Struct cannot be abstract
+
+
+class StepKinds(dict[str, type[Step]]):
+    """The kinds of steps that profiles may have, by their tags."""
+
+    def register(self, kind: type[S]) -> type[S]:
+        """Add a kind, by its class; a tag that is taken is a mistake of the program."""
+        tag = str(kind.__struct_config__.tag)
+        if kind.run is Step.run:
+            raise ValueError(f"The step kind {tag!r} cannot be run: {kind.__name__} has no method run.")
+        if tag in self:
+            raise ValueError(f"A step kind {tag!r} is registered already.")
+        self[tag] = kind
+        return kind
+
+
+BUILT_IN_KINDS = StepKinds()
+step_kinds = LoadScope("tavernkit.pipeline_steps", lambda: BUILT_IN_KINDS)

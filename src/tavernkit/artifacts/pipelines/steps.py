@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
 from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.json_patch import apply_patch
 from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.model_steps import GuardStep, LlmStep
-from tavernkit.artifacts.pipelines.step import Problems, Step, StepScope, in_thread
+from tavernkit.artifacts.pipelines.step import BUILT_IN_KINDS, Problems, Step, StepScope, in_thread
 from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of
@@ -155,4 +155,5 @@ class PythonStep(Step, frozen=True, kw_only=True, tag="python"):
         return await scope.call_function(self.function, self.arguments)
 
 
-AnyStep: TypeAlias = TemplateStep | LlmStep | TransformStep | MessageTransformStep | GuardStep | PythonStep
+for _kind in (TemplateStep, LlmStep, TransformStep, MessageTransformStep, GuardStep, PythonStep):
+    BUILT_IN_KINDS.register(_kind)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tavernkit.errors import LoreParseError
+from tavernkit.errors import LoreParseError, ParseError
+from tavernkit.importers import shared_importers
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
 from tavernkit.lore.files.foreign import read_agnai, read_novelai, read_risuai
 from tavernkit.lore.files.world_info import read_world_info
-from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, open_json
+from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, open_json, open_source
 from tavernkit.values import JsonObject
 
 READERS: Mapping[str, Callable[[LooseObject], Book]] = {
@@ -38,10 +39,19 @@ def read_book(source: Source, *, strict: bool = False) -> Imported[Book]:
     Raises LoreParseError when there is no lorebook in it; a single bad entry is left out and noted in the report,
     unless the reader is strict.
     """
-    document, file = open_json(source, what="The lorebook", max_bytes=MAX_BYTES, error=LoreParseError)
+    report = ReportBuilder()
+    try:
+        found, file = open_source(source, max_bytes=MAX_BYTES, what="The lorebook")
+    except ParseError as problem:
+        raise LoreParseError(str(problem)) from None
+    if not isinstance(found, Mapping) and len(found) <= MAX_BYTES:
+        imported = shared_importers().lorebooks.read(found)
+        if imported is not None:
+            book, format = imported
+            return Imported(book, report.build(format, file=file))
+    document, _ = open_json(found, what="The lorebook", max_bytes=MAX_BYTES, error=LoreParseError)
     if not isinstance(document, Mapping):
         raise LoreParseError("The lorebook is no JSON object; a lorebook has its entries under 'entries' or 'data'.")
-    report = ReportBuilder()
     card_book = _book_of_card(document, report)
     if card_book is not None:
         path, loose = card_book

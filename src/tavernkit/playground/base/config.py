@@ -31,6 +31,7 @@ class AppConfig(BaseSettings):
     port: int = Field(default=8420, ge=0, le=65535)
     silent_seconds: float = Field(default=20.0, gt=0)
     worker: Literal["embedded", "none"] = "embedded"
+    extensions: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     openai_base_url: str = ""
@@ -62,6 +63,11 @@ class AppConfig(BaseSettings):
     def proxy_networks(self) -> list[str]:
         """The networks of proxies that may say who asks; from anywhere else, such headers are ignored."""
         return _listed(self.trusted_proxies)
+
+    @property
+    def extension_modules(self) -> list[str]:
+        """The extensions that are loaded besides those that are installed."""
+        return _listed(self.extensions)
 
     @property
     def resolved_database_url(self) -> str:

@@ -13,6 +13,7 @@ from socket import AF_INET, AF_INET6, create_server, gethostname, socket
 import uvicorn
 
 from tavernkit.errors import TavernKitError
+from tavernkit.extensions import load_extensions
 from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.reachable import wait_until_reachable
@@ -64,7 +65,8 @@ class Server(BoundedServer):
 
 def serve(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal comes; `on_ready` gets the address."""
-    # The port is taken before anything else, so that a second server touches nothing of the first one's.
+    load_extensions(settings.extension_modules)
+    # The port is taken before anything that lasts, so that a second server touches nothing of the first one's.
     with _listen(settings.host, settings.port) as listening:
         asyncio.run(_serve(settings, listening, on_ready))
 
@@ -138,6 +140,7 @@ async def _refuse_strangers(runtime: Runtime) -> None:
 
 async def work(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
     """Carry out runs and jobs until a signal comes; several workers can share a PostgreSQL database."""
+    load_extensions(settings.extension_modules)
     if not await _reached(settings):
         return
     async with open_runtime(settings) as runtime:

@@ -10,11 +10,12 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+from tavernkit.load_hooks import LoadScope
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.prompt.tokens.encoding import (
     CharacterRatio,
@@ -169,6 +170,23 @@ class _Choice(NamedTuple):
     exact: bool
 
 
+class _EstimatorEncoding:
+    """An estimator of somebody else's, asked about one model, as one of the ways of counting."""
+
+    def __init__(self, glob: str, estimator: TokenEstimator, model_hint: str) -> None:
+        self.name = glob
+        self.source = f"{type(estimator).__module__}.{type(estimator).__qualname__}"
+        self._estimator = estimator
+        self._model_hint = model_hint
+
+    def count(self, text: str) -> int:
+        return self._estimator.estimate(text, self._model_hint)
+
+    def tokenize(self, text: str) -> list[TokenPiece]:  # noqa: ARG002 - the protocol's signature
+        """An estimator counts tokens, and does not say which."""
+        return []
+
+
 class ModelTokenEstimator(TokenEstimator):
     """Chooses an encoding by the model hint, loads it when it is first needed, and remembers what it counted.
 
@@ -186,9 +204,21 @@ class ModelTokenEstimator(TokenEstimator):
         self._tokenizers = tuple((glob, Path(path)) for glob, path in (tokenizers or {}).items())
         self._fallback = CharacterRatio() if fallback is None else fallback
         self._cache = CountCache() if cache is None else cache
+        self._estimators: dict[str, TokenEstimator] = {}
         self._loaded: dict[str | Path, Encoding | None] = {}
         self._loading = Lock()
         self._choose = lru_cache(maxsize=_MAX_CHOICES)(self._choose_encoding)
+
+    def register(self, glob: str, estimator: TokenEstimator) -> None:
+        """Have another estimator count for the models whose names match; it is asked before anything else, and the
+        last one that was registered first."""
+        self._estimators = {glob: estimator, **{old: one for old, one in self._estimators.items() if old != glob}}
+        self._choose.cache_clear()
+
+    @property
+    def estimators(self) -> Mapping[str, TokenEstimator]:
+        """Those that were registered, by the globs of their models."""
+        return self._estimators
 
     def estimate(self, text: str, model_hint: str | None = None) -> int:
         """How many tokens the text is; special tokens' names in it are ordinary text."""
@@ -205,6 +235,9 @@ class ModelTokenEstimator(TokenEstimator):
 
     def _choose_encoding(self, model_hint: str | None) -> _Choice:
         hint = model_hint or ""
+        for glob, estimator in self._estimators.items():
+            if hint_matches(hint, glob):
+                return _Choice(_EstimatorEncoding(glob, estimator, hint), exact=False)
         for glob, path in self._tokenizers:
             if hint_matches(hint, glob) and (tokenizer := self._load(path, partial(load_tokenizer_file, path))):
                 return _Choice(tokenizer, exact=True)
@@ -225,7 +258,10 @@ class ModelTokenEstimator(TokenEstimator):
             return self._loaded[key]
 
 
-@cache
+_default_estimator = LoadScope("tavernkit.token_estimators", ModelTokenEstimator)
+
+
 def default_estimator() -> ModelTokenEstimator:
-    """The estimator that is used where none is given; one for the whole process, so that builds share its counts."""
-    return ModelTokenEstimator()
+    """The estimator that is used where none is given; one for the whole process, so that builds share its counts. Load
+    hooks of its scope may register others in it, each for some models."""
+    return _default_estimator()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from tavernkit.load_hooks import LoadScope
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.risuai.cbs.environment import CBSEnvironment, as_environment
 from tavernkit.risuai.cbs.functions import BUILTIN
@@ -22,14 +25,18 @@ _TOO_DEAR = (
 )
 
 
+shared_functions = LoadScope("risuai.cbs", lambda: Functions(BUILTIN))
+"""The functions that every text may call: the built-in ones and those of the load hooks of this scope."""
+
+
 class CBS:
-    """Expands texts with a table of functions, the built-in ones unless it is given another.
+    """Expands texts with a table of functions, a copy of the shared ones unless it is given another.
 
     A text that costs too much is given back as it was written, or refused when parsing is strict.
     """
 
     def __init__(self, functions: Functions | None = None) -> None:
-        self.functions = Functions(BUILTIN) if functions is None else functions
+        self.functions = shared_functions().copy() if functions is None else functions
         self._cache = ScriptCache()
 
     def expand(self, text: str, environment: MacroEnvironment) -> str:
@@ -55,9 +62,11 @@ class CBS:
             return text
 
 
-_STANDARD = CBS()
+@cache
+def _standard() -> CBS:
+    return CBS(shared_functions())
 
 
 def expand(text: str, scene: RisuScene, options: CBSOptions = CBSOptions()) -> str:  # noqa: B008 - a frozen value
     """The text with its macros and blocks worked out, as RisuAI does it or as the scene's own engine does."""
-    return (scene.macros or _STANDARD).expand(text, CBSEnvironment(scene, options))
+    return (scene.macros or _standard()).expand(text, CBSEnvironment(scene, options))

@@ -57,6 +57,12 @@ class Functions:
         for spelt in (name, *metadata.get("aliases", ())):
             self._functions[plain_name(spelt)] = handler
 
+    def copy(self) -> Functions:
+        """The same functions in a table of its own."""
+        twin = Functions()
+        twin._functions.update(self._functions)
+        return twin
+
     def get(self, name: str) -> CBSFunction | None:
         return self._functions.get(plain_name(name))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Literal, TypeAlias
 
-from tavernkit.load_hooks import run_load_hooks
+from tavernkit.load_hooks import LoadScope
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment, as_environment
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
@@ -47,8 +47,6 @@ _MACROS = {
 
 Version: TypeAlias = Literal["1.15", "1.19"]
 EngineName: TypeAlias = Literal["legacy", "1.15", "1.19"]
-LOAD_SCOPE = "sillytavern.macros"
-"""Load hooks of this scope get the registry of every version, `{"1.15": …, "1.19": …}`, and may add macros to them."""
 
 MAX_PROBLEMS = 100
 MAX_LINKS = 10_000
@@ -57,18 +55,19 @@ _Link: TypeAlias = tuple[str, MacroDefinition | None, bool]
 _GRAMMARS: dict[Version, Grammar] = {"1.15": Grammar.V1_15, "1.19": Grammar.V1_19}
 _ESCAPED_BRACE = re.compile(r"\\([{}])")
 _PLACEHOLDER = re.compile(r"\{\{(?!\{)[\s!?~#/>]*(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\}")
-_shared: dict[Version, MacroDefinitions] = {}
+
+
+def _registries() -> dict[Version, MacroDefinitions]:
+    return {version: MacroDefinitions(built_in_macros(version)) for version in _GRAMMARS}
+
+
+shared_registries = LoadScope("sillytavern.macros", _registries)
+"""By version, the macros that every engine knows; load hooks of this scope may add to each."""
 
 
 def shared_registry(version: Version) -> MacroDefinitions:
     """The macros that every engine of this version knows: the built-in ones and those of the load hooks."""
-    if not _shared:
-        registries: dict[Version, MacroDefinitions] = {
-            version: MacroDefinitions(built_in_macros(version)) for version in _GRAMMARS
-        }
-        _shared.update(registries)
-        run_load_hooks(LOAD_SCOPE, registries)
-    return _shared[version]
+    return shared_registries()[version]
 
 
 def macro_engine(

@@ -16,6 +16,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.provider_forms import (
     ProviderForm,
     Typed,
+    dialect_choices,
     form_of,
     new_form,
     read_new,
@@ -151,4 +152,5 @@ def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None
 
 def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
     usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
-    return {**usual, "provider": row, "kind": kind_of(row), "form": form, **context}
+    own = {"provider": row, "kind": kind_of(row), "dialects": dialect_choices(row), "form": form}
+    return {**usual, **own, **context}

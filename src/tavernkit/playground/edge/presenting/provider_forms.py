@@ -8,9 +8,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Form
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from tavernkit import dialects
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import without_credentials
-from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.base.llm.kinds import DIALECT, dialect_of, kind_of, request_fields
 from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
@@ -30,7 +31,8 @@ FIELDS = {
 
 
 class ProviderForm(BaseModel):
-    """What somebody typed, as it is; the key goes in and is never shown again. `server` is where it began."""
+    """What somebody typed, as it is; the key goes in and is never shown again. `server` is where it began. Where
+    no dialect can be chosen, it is None."""
 
     server: str = ""
     name: str = ""
@@ -42,6 +44,7 @@ class ProviderForm(BaseModel):
     context_tokens: str = "8192"
     response_tokens: str = "512"
     streamable: bool = False
+    dialect: str | None = None
     settings_version: int = 0
 
 
@@ -67,8 +70,15 @@ def form_of(row: Provider) -> ProviderForm:
         context_tokens=str(row.context_tokens),
         response_tokens=str(row.response_tokens),
         streamable=row.streamable,
+        dialect=row.settings.get(DIALECT),
         settings_version=row.settings_version,
     )
+
+
+def dialect_choices(row: Provider) -> list[str]:
+    """The dialects that extensions have added, and the one that was chosen: ours belong to their kinds."""
+    added = {name for name in dialects.names() if not dialects.get(name).__module__.startswith(f"{dialects.__name__}.")}
+    return sorted(added | {dialect_of(row)} - {kind_of(row).dialect})
 
 
 def read_new(form: ProviderForm) -> NewProvider:
@@ -83,6 +93,9 @@ def read_new(form: ProviderForm) -> NewProvider:
 def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
     """What is to be changed; an address that was not touched stays as it is, with what is not shown of it."""
     fields = {**_common(form), "settings_version": form.settings_version}
+    if form.dialect is not None:
+        chosen = {} if form.dialect == kind_of(row).dialect else {DIALECT: form.dialect}
+        fields["settings"] = {**request_fields(row), **chosen}
     typed: dict[str, Any] = {"model": form.model, "streamable": form.streamable}
     if form.base_url.strip() != without_credentials(row.base_url):
         typed["base_url"] = form.base_url.strip()

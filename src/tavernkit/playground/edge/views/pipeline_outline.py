@@ -8,11 +8,11 @@ from typing import Final
 from tavernkit.artifacts.artifact import ArtifactDefinition, SurfacePlace, Visibility, is_in_prompt, is_on_page
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
-from tavernkit.artifacts.pipelines.step import Hook, StepKind
+from tavernkit.artifacts.pipelines.step import Hook
 from tavernkit.playground.base.storable import storable
 from tavernkit.values import Value
 
-KINDS: Final[Mapping[StepKind, str]] = {
+KINDS: Final[Mapping[str, str]] = {
     "template": "writes from a template",
     "llm": "asks a model",
     "transform": "changes a text or a value",
@@ -20,6 +20,7 @@ KINDS: Final[Mapping[StepKind, str]] = {
     "guard": "decides yes or no",
     "python": "calls a function",
 }
+OF_AN_EXTENSION: Final = "runs a step of an extension"
 HOOKS: Final[Mapping[Hook, str]] = {"before": "before the reply", "after": "after the reply"}
 TRIGGERS: Final[Mapping[PipelineTrigger, str]] = {
     "user_message": "a new reply",
@@ -127,7 +128,7 @@ def _step(step: Step) -> StepOutline:
     return StepOutline(
         name=storable(step.name or step.id or "Without an id"),
         kind=step.kind,
-        does=KINDS[step.kind],
+        does=KINDS.get(step.kind, OF_AN_EXTENSION),
         hook=HOOKS[step.hook],
         enabled=step.enabled,
         conditions=tuple(storable(words) for words in _conditions(step)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile
@@ -22,9 +23,14 @@ Description = Annotated[str, Field(max_length=2000)]
 _OF_THE_ROW = ("id", "version", "name", "description")
 
 
-ProfileContent = TypeAliasType(
-    "ProfileContent", Annotated[dict[str, Any], WithJsonSchema(inlined_schema(Profile, left_out=_OF_THE_ROW))]
-)
+class _ProfileSchema:
+    """Asked for with the documentation of the API, when extensions have added their kinds of steps."""
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return inlined_schema(Profile, left_out=_OF_THE_ROW)
+
+
+ProfileContent = TypeAliasType("ProfileContent", Annotated[dict[str, Any], _ProfileSchema()])
 
 
 Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]

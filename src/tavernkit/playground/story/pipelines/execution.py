@@ -24,14 +24,18 @@ from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.pipelines import (
     Barrier,
     ChatInfo,
+    GuardStep,
+    LlmStep,
+    MessageTransformStep,
     ModelAnswer,
     ModelRequest,
     ModelUsage,
     PipelineEvent,
     PipelineRunner,
     Profile,
-    PythonStep,
     RunContext,
+    TemplateStep,
+    TransformStep,
     idempotency_key,
     prompt_candidates,
     write_profile,
@@ -74,6 +78,7 @@ from tavernkit.values import Json, JsonObject, Value
 
 WORLD_INFO, PROMPT_SYSTEM = "worldInfo", "promptSystem"
 LORE_STAGE = "lore"
+WITHOUT_CODE = (TemplateStep, LlmStep, TransformStep, MessageTransformStep, GuardStep)
 
 
 def prompt_values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
@@ -95,8 +100,8 @@ def prompt_values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
 
 
 def _is_read(profile: Profile) -> bool:
-    """Whether a step names one of them, or calls a function, which may read anything."""
-    if any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+    """Whether a step names one of them, or runs code, which may read anything."""
+    if any(not isinstance(step, WITHOUT_CODE) for pipeline in profile.pipelines for step in pipeline.steps):
         return True
     text = write_json(write_profile(profile))
     return WORLD_INFO in text or PROMPT_SYSTEM in text

@@ -17,7 +17,7 @@ from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
-from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
+from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.paths.state import State, changed_delta
 from tavernkit.playground.story.paths.variables import (
@@ -52,7 +52,7 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
     provider, kind = inputs.provider, kind_of(inputs.provider)
     wanted = {**(_known(plan.llm_options) if has_samplers else {}), **_explicit(inputs)}
     most = (_read(plan.llm_options).optional_integer("max_tokens"), inputs.limits.max_tokens)
-    written = presentable(plan.to_messages(kind.dialect, model=provider.model, **_unchosen(kind, plan)))
+    written = presentable(plan.to_messages(dialect_of(provider), model=provider.model, **_unchosen(kind, plan)))
     return ChatRequest(
         model=provider.model,
         messages=tuple(item for item in written if isinstance(item, dict)) if isinstance(written, list) else (),
@@ -60,7 +60,7 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
         max_tokens=min((tokens for tokens in most if tokens is not None), default=None),
         temperature=_read(wanted).optional_number("temperature"),
         stop=kind.stops(dict.fromkeys(_stops(inputs, plan))),
-        options={**kind.sampling(wanted), **provider.settings},
+        options={**kind.sampling(wanted), **request_fields(provider)},
     )
 
 
@@ -89,7 +89,7 @@ def step_request(
         max_tokens=wanted.optional_integer("max_tokens") or provider.response_tokens,
         temperature=wanted.optional_number("temperature"),
         stop=kind.stops(wanted.texts("stop")),
-        options={**options, **provider.settings},
+        options={**options, **request_fields(provider)},
     )
 
 

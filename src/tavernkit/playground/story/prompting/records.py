@@ -23,7 +23,7 @@ from tavernkit import LoreVerdict
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
 from tavernkit.playground.base.llm.base import ChatRequest
-from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.base.llm.kinds import dialect_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
@@ -214,7 +214,7 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
         request={
             "provider": provider.name,
             "kind": provider.kind,
-            "dialect": kind_of(provider).dialect,
+            "dialect": dialect_of(provider),
             "generation_type": prompt.inputs.generation_type,
             **{name: _by_hash(value, texts) for name, value in _sent(request).items()},
         },

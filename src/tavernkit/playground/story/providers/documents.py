@@ -40,7 +40,10 @@ ResponseTokens = Annotated[int, Field(ge=1, le=10_000_000, description="How long
 
 Fields = Annotated[
     dict[str, Any],
-    Field(description="Further fields of every request to the provider, such as `min_p`; null takes one away."),
+    Field(
+        description="Further fields of every request to the provider, such as `min_p`; null takes one away. `dialect` "
+        "is no such field: it names the dialect that prompts are written in, in place of the usual one."
+    ),
 ]
 
 

@@ -15,12 +15,13 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import dialects
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider, SiteSetting
 from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
 from tavernkit.playground.base.llm.base import ChatRequest, ModelClient, ModelError
-from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
+from tavernkit.playground.base.llm.kinds import DIALECT, PROVIDER_KINDS, kind_of, request_fields
 from tavernkit.playground.base.llm.kinds.embedded import (
     EMBEDDED,
     EMBEDDED_CONTEXT_TOKENS,
@@ -58,7 +59,7 @@ MAX_SETTINGS_CHARACTERS = 32_768
 async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider:
     """Add a provider; it answers for those who choose it, and is the default where there is none."""
     require_administrator(viewer)
-    _check_size(new.settings)
+    _check_settings(new.settings)
     kind = PROVIDER_KINDS[new.kind]
     address = read_address(new.base_url or kind.home)
     name, provider_id = titled(new.name, NAMELESS), runtime.ids()
@@ -144,7 +145,7 @@ def _check(row: Provider, patch: PatchProvider, address: str) -> None:
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
         # Whoever got hold of an administrator's session could have the key sent to themselves.
         raise Refused("invalid", "The address is on another server. Give the key for it along, or null for none.")
-    _check_size(patch.settings or {})
+    _check_settings(patch.settings or {})
 
 
 def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, address: str) -> None:
@@ -163,7 +164,10 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
     row.disabled = row.disabled if patch.disabled is None else patch.disabled
 
 
-def _check_size(settings: JsonObject) -> None:
+def _check_settings(settings: JsonObject) -> None:
+    dialect = settings.get(DIALECT)
+    if dialect is not None and dialect not in dialects.names():
+        raise Refused("invalid", f"There is no dialect {dialect!r}. Known: {', '.join(dialects.names())}.")
     if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
         raise Refused("too_long", f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit.")
 
@@ -191,7 +195,7 @@ async def try_connection(runtime: Runtime, viewer: Viewer, provider_id: UUID, *,
         model=row.model,
         messages=({"role": "user", "content": QUESTION},),
         max_tokens=MAX_TOKENS,
-        options=row.settings,
+        options=request_fields(row),
         attempts=1,
     )
     try:
