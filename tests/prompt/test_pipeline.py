@@ -1,6 +1,8 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tavernkit import (
     Context,
@@ -312,3 +314,72 @@ def test_a_stage_may_run_a_pipeline_of_its_own_over_the_same_context() -> None:
 
     plan = run(Pipeline([("outer", outer)]), Context())
     assert [block.source["stage"] for block in plan.blocks] == ["inner", "outer"]
+
+
+class BoomError(Exception): ...
+
+
+def of_kind(kind: str, name: str, log: list[str]) -> Callable[[Context], Iterator[None] | None]:
+    def plain(ctx: Context) -> None:
+        log.append(name)
+        if kind == "raises":
+            raise BoomError(name)
+
+    def around(ctx: Context) -> Iterator[None]:
+        log.append(f"{name} in")
+        try:
+            yield
+        except BoomError as error:
+            log.append(f"{name} sees {error}")
+            if kind == "lets pass":
+                raise
+            if kind == "translates":
+                raise BoomError(name) from error
+        log.append(f"{name} out")
+        if kind == "raises late":
+            raise BoomError(name)
+
+    return plain if kind in ("plain", "raises") else around
+
+
+def as_nested_calls(kinds: Sequence[str], log: list[str], number: int = 0) -> None:
+    """What the stages of these kinds do when each calls the rest: the meaning of a pipeline."""
+    if number == len(kinds):
+        return None
+    kind, name = kinds[number], str(number)
+    if kind in ("plain", "raises"):
+        log.append(name)
+        if kind == "raises":
+            raise BoomError(name)
+        return as_nested_calls(kinds, log, number + 1)
+    log.append(f"{name} in")
+    try:
+        as_nested_calls(kinds, log, number + 1)
+    except BoomError as error:
+        log.append(f"{name} sees {error}")
+        if kind == "lets pass":
+            raise
+        if kind == "translates":
+            raise BoomError(name) from error
+    log.append(f"{name} out")
+    if kind == "raises late":
+        raise BoomError(name)
+    return None
+
+
+@given(st.lists(st.sampled_from(["plain", "raises", "lets pass", "catches", "translates", "raises late"]), min_size=1))
+def test_a_pipeline_runs_like_calls_of_which_each_calls_the_rest(kinds: list[str]) -> None:
+    expected: list[str] = []
+    failed = None
+    try:
+        as_nested_calls(kinds, expected)
+    except BoomError as error:
+        failed = str(error)
+    log: list[str] = []
+    pipeline = Pipeline([(str(number), of_kind(kind, str(number), log)) for number, kind in enumerate(kinds)])
+    try:
+        pipeline.run(Context())
+        stage = None
+    except PipelineError as error:
+        stage = error.stage
+    assert (log, stage) == (expected, failed)
