@@ -14,6 +14,7 @@ from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import budget_for, chosen_preset
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.prompt.trimming import TrimReport
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 
@@ -109,7 +110,14 @@ def check_fits(prompt: BuiltPrompt) -> None:
     if not lost_chat and all(warning.code != "mandatory_over_budget" for warning in plan.warnings):
         return
     parts = ((name, block.content) for name, block in _named_parts(prompt, _unsquashed(prompt)))
-    raise _too_large(prompt.inputs, report.budget_tokens, report.initial_tokens, parts)
+    raise _too_large(prompt.inputs, report.budget_tokens, _needed(plan, report), parts)
+
+
+def _needed(plan: Plan, report: TrimReport) -> int:
+    """What must be sent, with the last message alone: earlier ones and examples may be left out."""
+    newest = next((block.id for block in reversed(plan.blocks) if block.slot in _CHAT), None)
+    spared = (one for one in report.evictions if one.slot in (*_CHAT, *_EXAMPLES) and one.block_id != newest)
+    return report.initial_tokens - sum(record.token_count for record in spared)
 
 
 def fitting_prompt(inputs: PromptInputs) -> BuiltPrompt:
@@ -166,9 +174,9 @@ def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tup
     window = _window(inputs)
     place = "the provider" if window >= inputs.provider.context_tokens else "the preset or in the story's settings"
     return PromptTooLargeError(
-        f"The prompt is too large for the model: the context size is {window:,} tokens, of which {room:,} are left for "
-        f"the prompt, and it has {needed:,}. The largest parts are "
-        f"{_listed([f'{name} ({tokens:,} tokens)' for name, tokens in largest])}. "
+        f"The prompt is too large for the model by {max(needed - room, 1):,} tokens: the context size is {window:,} "
+        f"tokens, of which {room:,} are left for the prompt, and what must be sent has {needed:,}. "
+        f"The largest parts are {_listed([f'{name} ({tokens:,} tokens)' for name, tokens in largest])}. "
         f"Choose a shorter preset, or raise the context size in {place}.",
         provider_id=inputs.provider.id,
     )
