@@ -193,7 +193,8 @@ async def test_the_same_rows_give_the_same_prompt(database_url: str, tmp_path: P
         records = []
         for _ in range(2):
             async with story.runtime.database.read() as session:
-                records.append(record_of(build_prompt(await load_inputs(session, run.id, now))))
+                built = build_prompt(await load_inputs(session, run.id, now))
+                records.append(record_of(built.with_(stages=())))
     assert records[0] == records[1]
 
 

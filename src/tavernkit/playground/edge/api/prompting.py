@@ -81,6 +81,13 @@ class VerdictOut(BaseModel):
     sentence: str = Field(description="For people.")
 
 
+class StageOut(BaseModel):
+    """One stage of a build."""
+
+    name: str
+    duration_ms: float = Field(description="Its own time, without the stages inside it.")
+
+
 class SentPromptOut(Document):
     """A prompt."""
 
@@ -92,6 +99,7 @@ class SentPromptOut(Document):
     warnings: list[WarningOut]
     platform: Platform = Field(description="Whose rules the prompt was built by.")
     lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
+    stages: list[StageOut] = Field(description="How long each stage of the build took; none for a preview.")
 
     @classmethod
     def of(cls, kept: KeptPrompt) -> Self:
@@ -101,9 +109,10 @@ class SentPromptOut(Document):
             blocks=[BlockOut.of_row(block) for block in kept.blocks],
             trimming=report["trimming"],
             warnings=report["warnings"],
-            # Prompts of earlier versions have kept neither.
+            # Prompts of earlier versions have kept none of these.
             lore=report.get("lore", []),
             platform=report.get("platform", "sillytavern"),
+            stages=report.get("stages", []),
         )
 
 

@@ -12,6 +12,7 @@ from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
+from tavernkit.prompt.trace import Instrumenter
 from tavernkit.risuai import ReplyCleanup, RisuResult
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
@@ -28,7 +29,7 @@ MAIN_PROMPT = (
 
 
 def build_on_risuai(
-    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks, instrumenter: Instrumenter
 ) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
@@ -56,6 +57,7 @@ def build_on_risuai(
         model=inputs.provider.model,
         variables=variables,
         hooks=hooks,
+        instrumenter=instrumenter,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )

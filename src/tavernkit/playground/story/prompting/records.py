@@ -224,6 +224,7 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             ],
             "lore": _lore(prompt.built.result.lore),
             "platform": prompt.platform,
+            "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
         texts=texts,
         fingerprint=fingerprint(_sent(prompt.request)),
