@@ -115,13 +115,15 @@ TABLE = {
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
-        "POST /conversations/{conversation_id}/preview",
+        "POST /conversations/{conversation_id}/preview", "GET /conversations/{conversation_id}/injections",
     ],
     "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
     "take part": [
         "POST /spaces/{space_id}/conversations", "POST /conversations/{conversation_id}/fork",
         "PUT /conversations/{conversation_id}/variables/{name}",
         "DELETE /conversations/{conversation_id}/variables/{name}",
+        "PUT /conversations/{conversation_id}/injections/{name}",
+        "DELETE /conversations/{conversation_id}/injections/{name}",
         "POST /conversations/{conversation_id}/artifacts/reset",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore",
         "POST /conversations/{conversation_id}/pipeline_runs",
@@ -200,6 +202,7 @@ TABLE = {
         "GET /conversations/{conversation_id}/panel/members (page)",
         "GET /conversations/{conversation_id}/panel/settings (page)",
         "GET /conversations/{conversation_id}/panel/lore (page)",
+        "GET /conversations/{conversation_id}/panel/prompt (page)",
         "GET /conversations/{conversation_id}/panel/pipelines (page)",
         "GET /conversations/{conversation_id}/panel/runs (page)",
         "GET /conversations/{conversation_id}/panel/state (page)",
@@ -238,6 +241,8 @@ TABLE = {
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
     "take part on a page": [
+        "POST /conversations/{conversation_id}/panel/prompt/injections (page)",
+        "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/reset (page)",
         "POST /spaces/{space_id}/conversations (page)",
@@ -302,6 +307,10 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/lore (page)": Ask(data={"lorebook_id": "{lorebook_id}"}),
     "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)": Ask(data={"enabled": "false"}),
+    "POST /conversations/{conversation_id}/panel/prompt/injections (page)": Ask(
+        data={"name": "weather", "content": "It rains."}
+    ),
+    "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)": Ask(data={"name": "{injection}"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
     "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
     "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}),
@@ -328,6 +337,10 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
     "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
     "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
+    "PUT /conversations/{conversation_id}/injections/{name}": Ask(json={"content": "It rains."}),
+    "DELETE /conversations/{conversation_id}/injections/{name}": Ask(
+        path="/conversations/{conversation_id}/injections/{injection}"
+    ),
     "PUT /variables/{name}": Ask(json={"value": 7}),
     "DELETE /variables/{name}": Ask(path="/variables/{global_name}"),
     "POST /conversations/{conversation_id}/preview": Ask(json={"kind": "normal"}),

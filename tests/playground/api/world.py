@@ -176,6 +176,11 @@ class Things:
         await self.world.owner("PUT", path, json={"value": "calm"})
         return "mood"
 
+    async def _injection(self) -> str:
+        path = await self.filled("/conversations/{conversation_id}/injections/tide")
+        await self.world.owner("PUT", path, json={"content": "The tide is out."})
+        return "tide"
+
     async def _global_name(self) -> str:
         await self.world.owner("PUT", "/variables/weather", json={"value": "rain"})
         return "weather"

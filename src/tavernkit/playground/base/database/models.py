@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from tavernkit.injections import InjectionPosition
 from tavernkit.playground.base.database.base import Base, DatedRow, EditedRow, JsonText, Row, one_of, one_place, only
 
 
@@ -536,6 +537,32 @@ class PathSnapshot(Base):
     conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     state: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class ConversationInjection(Base):
+    """A text that goes into every prompt of a conversation; one that is `ephemeral`, into one prompt.
+
+    The state of the story names the `token` of an ephemeral one that was used, so that it is there again where the
+    reply is told anew or deleted. It is another one whenever the injection is set. `after_seq` is the last message that
+    there was then.
+    """
+
+    __tablename__ = "conversation_injections"
+    __table_args__ = (
+        one_of("position", "before", "after", "chat", "none"),
+        one_of("role", "system", "user", "assistant"),
+    )
+
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    token: Mapped[UUID]
+    content: Mapped[str] = mapped_column(Text)
+    position: Mapped[InjectionPosition] = mapped_column(String(20))
+    depth: Mapped[int]
+    role: Mapped[str] = mapped_column(String(20))
+    scan: Mapped[bool]
+    ephemeral: Mapped[bool]
+    after_seq: Mapped[int] = mapped_column(BigInteger)
 
 
 class Round(DatedRow):

@@ -19,6 +19,7 @@ from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
 from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.paths.state import State, changed_delta
 from tavernkit.playground.story.paths.variables import (
     MAX_NAME_CHARACTERS,
@@ -264,6 +265,7 @@ def build_on_sillytavern(
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,
+        injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
         clock=lambda: inputs.now,

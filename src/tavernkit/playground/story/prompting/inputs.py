@@ -22,6 +22,7 @@ from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
+from tavernkit.playground.story.paths.injections import injections_of
 from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
@@ -219,7 +220,8 @@ class PromptInputs(Value, frozen=True, kw_only=True):
 
     `global_variables` are those of the space's owner, and `now` is in their time zone. `seed` decides what chance
     decides. `replaces` is the message of which the reply becomes another swipe, `continued` the text that it goes on
-    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told.
+    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told,
+    `injections` all those of the conversation, also those that were used.
     """
 
     generation_type: str
@@ -238,6 +240,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     replaces: models.Message | None = None
     continued: str = ""
     candidates: tuple[PromptCandidate, ...] = ()
+    injections: tuple[models.ConversationInjection, ...] = ()
     limits: ReplyLimits = ReplyLimits()
 
     @property
@@ -302,6 +305,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         seed=turn.seed,
         until_seq=until_seq,
         replaces=target,
+        injections=await injections_of(session, conversation.id),
         limits=turn.limits,
         continued=target.content if generation_type == "continue" and target is not None else "",
     )

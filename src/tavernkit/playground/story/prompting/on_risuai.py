@@ -10,6 +10,7 @@ from tavernkit import Built, Message, Variables, risuai
 from tavernkit.hooks import BuildHooks
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
 from tavernkit.prompt.trace import Instrumenter
@@ -56,6 +57,7 @@ def build_on_risuai(
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,
+        injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
         clock=lambda: inputs.now,

@@ -16,6 +16,7 @@ from tavernkit.playground.base.database.models import Conversation, Provider, Sp
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.paths.injections import with_used
 from tavernkit.playground.story.paths.variables import GlobalChanges
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
 from tavernkit.playground.story.prompting.inputs import REASONING
@@ -130,10 +131,11 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     text = storable(reply.text)
     if not text.strip():
         raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
+    changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
     return StoredReply(
         text=text,
         reasoning=storable(reply.reasoning),
-        state_delta=state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed),
+        state_delta=with_used(changes, inputs.injections, inputs.state),
         global_changes=global_changes(inputs.global_variables, reply.variables["global"]),
     )
 
