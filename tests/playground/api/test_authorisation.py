@@ -116,6 +116,7 @@ TABLE = {
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
         "POST /conversations/{conversation_id}/preview", "GET /conversations/{conversation_id}/injections",
+        "GET /conversations/{conversation_id}/toggles",
     ],
     "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
     "take part": [
@@ -153,6 +154,7 @@ TABLE = {
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
+        "PUT /conversations/{conversation_id}/toggles/{key}",
     ],
     "talk to a model": ["GET /v1/models/{model_id} (page)", "POST /v1/chat/completions (page)"],
     "run the site on a page": [
@@ -230,10 +232,12 @@ TABLE = {
         "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)",
+        "POST /conversations/{conversation_id}/panel/prompt/toggles (page)",
         "POST /conversations/{conversation_id}/delete (page)",
         "POST /spaces/{space_id} (page)", "POST /spaces/{space_id}/delete (page)",
     ],
     "moderate on a page": [
+        "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
         "POST /conversations/{conversation_id}/panel/settings (page)",
         "POST /conversations/{conversation_id}/panel/pipelines (page)",
         "POST /conversations/{conversation_id}/rename (page)", "POST /conversations/{conversation_id}/restore (page)",
@@ -310,6 +314,9 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/panel/prompt/injections (page)": Ask(
         data={"name": "weather", "content": "It rains."}
     ),
+    "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)": Ask(data={"enabled": "false"}),
+    "POST /conversations/{conversation_id}/panel/prompt/toggles (page)": Ask(data={"key": "{key}", "value": "1"}),
+    "PUT /conversations/{conversation_id}/toggles/{key}": Ask(json={"value": "1"}),
     "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)": Ask(data={"name": "{injection}"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
     "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),

@@ -244,12 +244,14 @@ class Persona(EditedRow):
 
 
 class Preset(EditedRow):
-    """A preset of one of SillyTavern's kinds, or of RisuAI; `data` is the file, unpacked. One without an owner is
-    everybody's."""
+    """A preset of one of SillyTavern's kinds, or of RisuAI, or a module of RisuAI; `data` is the file, unpacked. One
+    without an owner is everybody's."""
 
     __tablename__ = "presets"
     __table_args__ = (
-        one_of("kind", "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"),
+        one_of(
+            "kind", "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai", "module"
+        ),
         UniqueConstraint("owner_id", "kind", "name"),
     )
 

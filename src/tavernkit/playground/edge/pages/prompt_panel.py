@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Response
 
-from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_page
+from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.presenting.prompt_panel import InjectionForm, prompt_panel_view
-from tavernkit.playground.edge.web.forms import Text, refusal_of
+from tavernkit.playground.edge.web.forms import Flag, Text, refusal_of
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.paths.injections import put_injection, remove_injection
+from tavernkit.playground.story.prompting.toggles import set_toggle
+from tavernkit.playground.story.settings.service import (
+    change_conversation_settings,
+    change_space_settings,
+    read_conversation_settings,
+    read_space_settings,
+)
+
+Place = Annotated[Literal["conversation", "space"], Form()]
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/prompt", dependencies=IN_PANEL)
 
@@ -33,6 +42,32 @@ async def put(caller: PageCaller, conversation_id: UUID, form: Annotated[Injecti
 @router.post("/injections/remove")
 async def remove(caller: PageCaller, conversation_id: UUID, name: Text) -> Response:
     return await _answer(caller, conversation_id, remove_injection(*caller, conversation_id, name))
+
+
+@router.post("/modules/{module_id}")
+async def switch_module(
+    caller: PageCaller, conversation_id: UUID, module_id: UUID, enabled: Flag, place: Place = "conversation"
+) -> Response:
+    async def change() -> None:
+        conversation, access = await caller.read(panel_access, conversation_id)
+        if place == "space":
+            seen = await read_space_settings(*caller, access.space.id)
+        else:
+            seen = await read_conversation_settings(*caller, conversation.id)
+        used = [one for one in seen.effective["prompt"]["modules"].value if one != str(module_id)]
+        patch = {"prompt": {"modules": [*used, str(module_id)] if enabled else used}}
+        version = seen.settings_version
+        if place == "space":
+            await change_space_settings(*caller, access.space.id, settings_version=version, patch=patch)
+        else:
+            await change_conversation_settings(*caller, conversation.id, settings_version=version, patch=patch)
+
+    return await _answer(caller, conversation_id, change())
+
+
+@router.post("/toggles")
+async def toggle(caller: PageCaller, conversation_id: UUID, key: Text, value: Text = "") -> Response:
+    return await _answer(caller, conversation_id, set_toggle(*caller, conversation_id, key, value))
 
 
 async def _answer(

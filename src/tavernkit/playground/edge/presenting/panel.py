@@ -88,7 +88,7 @@ SHOWS: dict[Tab, str] = {
     "members": "members",
     "settings": "",
     "lore": "lore members space",
-    "prompt": "injections reply message_changed message_hidden message_restored",
+    "prompt": "injections toggles settings members reply message_changed message_hidden message_restored",
     "state": "artifact.updated reply message_changed message_hidden message_restored pipelines steps",
     "pipelines": "pipelines members space",
     "runs": "run reply",

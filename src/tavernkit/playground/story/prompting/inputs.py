@@ -293,7 +293,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         generation_type=generation_type,
         settings=settings,
         provider=provider,
-        presets=await load_presets(session, space.owner_id, settings.model),
+        presets=await load_presets(session, space.owner_id, settings.model, settings.prompt.modules),
         cast=cast,
         books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
         history=history,
