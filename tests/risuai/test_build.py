@@ -181,13 +181,13 @@ class TestBudget:
         assert [text[:2] for text in texts(plan)] == ["sy", "t1", "t2", "t3", "t4", "t5", "t6", "t7"]
         report = plan.trim_report
         assert report is not None
-        assert report.strategy == "priority"
+        assert report.strategy == "oldest_first"
         assert [record.source and record.source["id"] for record in report.evictions] == [
             "new_chat",
             "greeting",
             "message:0",
         ]
-        assert {record.reason for record in report.evictions} == {"priority_cutoff"}
+        assert {record.reason for record in report.evictions} == {"budget_exceeded"}
         assert report.final_tokens <= report.budget_tokens
 
     def test_a_message_that_two_cards_show_goes_from_both_places(self) -> None:

@@ -365,7 +365,7 @@ class TestTextCompletion:
             character=WREN.with_(description="Tea. " * 200),
             story=Story(settings=text_settings()),
         )
-        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget"]
+        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget", "user_message_dropped"]
         assert not [block for block in plan.enabled_blocks if block.slot == "history"]
 
 

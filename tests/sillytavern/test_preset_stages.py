@@ -608,7 +608,7 @@ class TestBudget:
     def test_where_not_even_the_prompts_fit_what_fits_is_sent_with_a_warning(self) -> None:
         plan = tell(*TALK, character=WREN.with_(description="Tea. " * 200), preset=preset(openai_max_context=200))
         assert said(plan) == [MAIN]
-        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget"]
+        assert [warning.code for warning in plan.warnings] == ["mandatory_over_budget", "user_message_dropped"]
         assert "charDescription" in plan.warnings[0].message
 
     def test_a_strict_build_raises_instead(self) -> None:

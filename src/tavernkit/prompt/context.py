@@ -24,7 +24,7 @@ from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
-from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.trimming import TrimReport, TrimStrategy
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, check_choice
 
@@ -48,6 +48,8 @@ class BuildInputs(TypedDict, total=False):
     attachments: Iterable[Attachment]
     preset: Preset | None
     books: Iterable[Book]
+    trim_strategy: TrimStrategy | None
+    keep_user_message: bool
     generation_type: str
     model: str | None
     variables: VariablesStore | None
@@ -72,6 +74,7 @@ class Context:
 
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
+    `user_message` is the source of the user's latest message, once a stage has laid out the chat.
     """
 
     def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
@@ -85,6 +88,10 @@ class Context:
         self.attachments = tuple(inputs.get("attachments", ()))
         self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
         self.books = tuple(inputs.get("books", ()))
+        self.trim_strategy = inputs.get("trim_strategy")
+        if self.trim_strategy is not None:
+            check_choice("trim_strategy", self.trim_strategy, TrimStrategy)
+        self.keep_user_message = inputs.get("keep_user_message", False)
         self.generation_type = inputs.get("generation_type", "normal")
         check_choice("generation_type", self.generation_type, GenerationType)
         self.model = inputs.get("model")
@@ -109,6 +116,7 @@ class Context:
         self.llm_options: dict[str, Any] = {}
         self.dialect_options: dict[str, Any] = {}
         self.greeting: str | None = None
+        self.user_message: str | None = None
         self.trim_report: TrimReport | None = None
         self.warnings: list[BuildWarning] = []
         self.plan: Plan | None = None
@@ -183,6 +191,10 @@ class Context:
         """A block with an id and provenance, not yet placed."""
         provenance = {"source": {"stage": stage or self.current_stage, "id": source}}
         return Block(id=self.ids(), metadata={**metadata, **provenance} if metadata else provenance, **fields)
+
+    def must_keep(self, source: str) -> bool:
+        """Whether this is the user's latest message, and the caller wants it to be sent in any case."""
+        return self.keep_user_message and source == self.user_message
 
     def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
         """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""

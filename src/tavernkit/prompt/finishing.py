@@ -6,7 +6,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import as_json
+from tavernkit.values import JsonObject, as_json
 
 
 def before_trimming(ctx: Context) -> None:
@@ -14,20 +14,36 @@ def before_trimming(ctx: Context) -> None:
     ctx.hooks.run_before_trimming(ctx)
 
 
-def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
+def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
     """Keep the report, and warn of what was left out, or of what should not have been."""
     ctx.trim_report = report
     ctx.instrument(
         "trim",
-        stage="trimming",
+        stage=ctx.current_stage,
         budget=report.budget_tokens,
         initial_tokens=report.initial_tokens,
         final_tokens=report.final_tokens,
         evictions=report.eviction_count,
     )
+    if ctx.trim_strategy not in (None, report.strategy):
+        ctx.warn(
+            "trim_strategy_ignored",
+            f"The prompt is trimmed by {report.strategy}: the platform leaves no choice, and"
+            f" trim_strategy={ctx.trim_strategy!r} has no effect.",
+            strategy=report.strategy,
+        )
     if overflow is not None:
         ctx.warn("mandatory_over_budget", str(overflow), error=overflow)
-    elif report.eviction_count:
+    lost = next((record for record in report.evictions if record.source and _is_user_message(ctx, record.source)), None)
+    if lost is not None:
+        ctx.warn(
+            "user_message_dropped",
+            f"The user's latest message ({lost.token_count} tokens) does not fit and is not sent:"
+            " shorten the prompts or raise the context size.",
+            error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
+            source=ctx.user_message,
+        )
+    if overflow is None and report.eviction_count:
         ctx.warn(
             "trimmed",
             f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit"
@@ -35,6 +51,10 @@ def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetE
             error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
             evicted=report.eviction_count,
         )
+
+
+def _is_user_message(ctx: Context, source: JsonObject) -> bool:
+    return ctx.user_message is not None and source.get("id") == ctx.user_message
 
 
 def settle(ctx: Context) -> None:

@@ -15,7 +15,7 @@ from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import before_trimming, settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import before_trimming, report_trimming, settle, write_plan
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
@@ -71,7 +71,9 @@ def lore(ctx: Context) -> None:
         )
     )
     ctx.lore_result = result
-    ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
+    ctx.instrument(
+        "lore_scan", stage=ctx.current_stage, activated=len(result.activated_entries), tokens=result.total_tokens
+    )
     if result.trim_report is not None:
         left_out = result.trim_report.eviction_count
         ctx.warn("lore_over_budget", f"{left_out} lore entries did not fit into the lore budget.", count=left_out)
@@ -133,15 +135,18 @@ def history(ctx: Context) -> None:
         ctx.stat("history_omitted", omitted)
     # Where only two speak, the roles say who; a provider would show or even refuse their names.
     the_two = {card.name, card.display_name, ctx.require_user().name}
+    ctx.user_message = _latest_of_user(ctx, window, omitted)
     for index, message in enumerate(window, start=omitted):
+        source = f"message:{index}"
         ctx.add_block(
-            source=f"message:{index}",
+            source=source,
             slot="history",
             role=message.role,
             content=message.content,
             name=None if message.name in the_two else message.name,
             attachments=message.attachments,
             message_metadata=message.metadata,
+            removable=not ctx.must_keep(source),
             token_budget_group="history",
         )
     if ctx.message or ctx.attachments:
@@ -151,6 +156,7 @@ def history(ctx: Context) -> None:
             role="user",
             content=ctx.message,
             attachments=ctx.attachments,
+            removable=not ctx.must_keep("message"),
             token_budget_group="history",
         )
     if card.post_history_instructions.strip():
@@ -163,6 +169,13 @@ def history(ctx: Context) -> None:
         )
     if not len(ctx.history):
         ctx.greeting = card.first_mes or None
+
+
+def _latest_of_user(ctx: Context, window: list[Message], first: int) -> str | None:
+    if ctx.message or ctx.attachments:
+        return "message"
+    said = (place for place in range(len(window) - 1, -1, -1) if window[place].role == "user")
+    return next((f"message:{first + place}" for place in said), None)
 
 
 def _window(ctx: Context) -> list[Message]:
@@ -238,14 +251,14 @@ def macros(ctx: Context) -> None:
 
 def trimming(ctx: Context) -> None:
     """Make it fit, and say what had to go."""
-    trimmer = Trimmer("group_order", message_overhead=MESSAGE_OVERHEAD)
+    trimmer = Trimmer(ctx.trim_strategy or "group_order", message_overhead=MESSAGE_OVERHEAD)
     budget = ctx.preset.max_prompt_tokens
     try:
         result = trimmer.trim(ctx.blocks, budget=budget, estimator=ctx.estimator, model_hint=ctx.model)
     except TokenBudgetExceeded as error:
         ctx.fail(error)
     ctx.blocks = list(result.blocks)
-    tell_of_trimming(ctx, result.report)
+    report_trimming(ctx, result.report)
     settle(ctx)
 
 

@@ -8,9 +8,12 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.tokens import TokenEstimator, message_tokens
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import JsonObject, Value, check_choice
 
 TrimStrategy: TypeAlias = Literal["group_order", "priority"]
+TrimOrder: TypeAlias = TrimStrategy | Literal["oldest_first"]
+"""What a report may name: RisuAI's own order is the third, and no caller's choice."""
+
 EvictionReason: TypeAlias = Literal["budget_exceeded", "group_overflow", "priority_cutoff"]
 
 
@@ -29,7 +32,7 @@ class EvictionRecord(Value, frozen=True, kw_only=True):
 class TrimReport(Value, frozen=True, kw_only=True):
     """What trimming did and what it cost."""
 
-    strategy: TrimStrategy
+    strategy: TrimOrder
     budget_tokens: int
     initial_tokens: int
     final_tokens: int
@@ -63,8 +66,8 @@ class Trimmer:
     """Evicts blocks until the rest fits.
 
     `group_order` (SillyTavern's way): examples go first, the last dialogue before the first; then lore, the lowest
-    priority first; then history and every other group, the oldest first. `priority` (RisuAI's way): the lowest
-    priority goes first, the earlier block before the later.
+    priority first; then history and every other group, the oldest first. `priority`: the lowest priority goes first,
+    the earlier block before the later.
 
     Blocks that are not `removable` are never evicted; `group_order` also protects the `system` group and the latest
     user message of the history. A protected block protects its bundle. Where all that stays is too much, artifacts go
@@ -73,8 +76,7 @@ class Trimmer:
     """
 
     def __init__(self, strategy: TrimStrategy = "group_order", *, message_overhead: int = 0) -> None:
-        if strategy not in ("group_order", "priority"):
-            raise ValueError(f"unknown trimming strategy {strategy!r}: use 'group_order' or 'priority'")
+        check_choice("The strategy of a Trimmer", strategy, TrimStrategy)
         self.strategy: TrimStrategy = strategy
         self.message_overhead = message_overhead
 
@@ -152,7 +154,8 @@ def _protected_by_group(blocks: Sequence[Block]) -> set[int]:
     protected = {index for index, block in enumerate(blocks) if block.token_budget_group == "system"}
     for index in range(len(blocks) - 1, -1, -1):
         block = blocks[index]
-        if block.enabled and block.role == "user" and block.token_budget_group == "history":
+        is_message = block.token_budget_group == "history" and block.slot in (None, "history")
+        if block.enabled and block.role == "user" and is_message:
             protected.add(index)
             break
     return protected

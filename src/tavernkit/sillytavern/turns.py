@@ -26,3 +26,8 @@ class ChatTurn(Value, frozen=True, kw_only=True):
     bias: str = ""
     attachments: tuple[Attachment, ...] = ()
     metadata: JsonObject = {}
+
+    @property
+    def source(self) -> str:
+        """The source that the blocks of this message name."""
+        return f"message:{self.index}"

@@ -37,6 +37,8 @@ def chat(ctx: Context) -> None:
     run_phase(ctx, bench, "start")
     for place, message in enumerate(_told(bench.scene.chat.messages)):
         line = _message(ctx, bench, message, place)
+        if message.role == "user":
+            ctx.user_message = line.source
         bench.chats.append(line)
         bench.tokens += bench.cost(line)
 

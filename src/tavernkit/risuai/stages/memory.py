@@ -27,7 +27,7 @@ def memory(ctx: Context) -> None:
     if bench.cards is None:
         bench.parts["lastChat"] += bench.chats[-1:]
         del bench.chats[-1:]
-    _mark(bench)
+    _mark(ctx, bench)
 
 
 def _memory(bench: Workbench) -> Memory | None:
@@ -74,26 +74,25 @@ def _remembered(bench: Workbench, line: Line) -> MemoryMessage:
 def _drop_oldest(ctx: Context, bench: Workbench) -> None:
     """Drop lines from the beginning of the chat; the last one has to stay."""
     limit = bench.settings.max_context
-    place = 0
+    oldest = (line for line in bench.chats[:-1] if not ctx.must_keep(line.source))
     while bench.tokens > limit:
-        if len(bench.chats) - place <= 1:
+        line = next(oldest, None)
+        if line is None:
             ctx.fail(TokenBudgetExceeded(budget=limit, actual=bench.tokens, advice=TOO_LARGE))
-        bench.tokens -= bench.cost(bench.chats[place])
-        place += 1
-    bench.left_out = bench.chats[:place]
-    for line in bench.left_out:
+        bench.tokens -= bench.cost(line)
         line.left_out = "oldest"
         line.removable = True
-    del bench.chats[:place]
+        bench.left_out.append(line)
+    bench.chats = [line for line in bench.chats if line.left_out is None]
 
 
-def _mark(bench: Workbench) -> None:
+def _mark(ctx: Context, bench: Workbench) -> None:
     """Say what may be removed later, and take the memory to the card that shows it, if there is one."""
     has_card = any(card.type == "memory" for card in bench.cards or ())
     kept: list[Line] = []
     for line in bench.chats:
         if line.memo != MEMORY:
-            line.removable = True
+            line.removable = not ctx.must_keep(line.source)
         elif has_card:
             bench.memories.append(line)
             continue

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tavernkit.errors import TokenBudgetExceeded
-from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming
-from tavernkit.prompt.trimming import EvictionRecord, TrimReport, without_room
+from tavernkit.prompt.finishing import report_trimming, settle
+from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.risuai.workbench import Workbench, left_out
 
 
@@ -25,13 +24,13 @@ def trimming(ctx: Context) -> None:
     evicted = crowding | oldest
     gone = [block for block in ctx.blocks if block.id in before or block.id in evicted]
     report = TrimReport(
-        strategy="priority",
+        strategy="oldest_first",
         budget_tokens=bench.settings.max_prompt_tokens,
         initial_tokens=initial,
         final_tokens=total - sum(costs[id] for id in evicted),
-        evictions=tuple(_record(block, costs[block.id]) for block in gone),
+        evictions=tuple(eviction_record(block, costs[block.id], "budget_exceeded") for block in gone),
     )
-    tell_of_trimming(ctx, report)
+    report_trimming(ctx, report)
     ctx.blocks = [
         left_out(block, "oldest") if block.id in oldest else block.disable() if block.id in crowding else block
         for block in ctx.blocks
@@ -77,16 +76,3 @@ def _allowed(bench: Workbench) -> int:
     leave room for the reply."""
     window = bench.settings.max_context
     return min(window, max(bench.settings.max_prompt_tokens, bench.formed_tokens))
-
-
-def _record(block: Block, tokens: int) -> EvictionRecord:
-    source = block.metadata.get("source")
-    return EvictionRecord(
-        block_id=block.id,
-        slot=block.slot,
-        token_count=tokens,
-        reason="priority_cutoff",
-        budget_group=block.token_budget_group,
-        priority=block.priority,
-        source=source if isinstance(source, Mapping) else None,
-    )

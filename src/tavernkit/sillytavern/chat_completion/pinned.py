@@ -120,7 +120,7 @@ def _history_blocks(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Iterator[
 
 def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
     """The calls in one message of the assistant, and each result in one of the tool's."""
-    source = f"message:{turn.index}"
+    source = turn.source
     calls = [
         {
             "id": _text(call, "id"),
@@ -161,10 +161,11 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
         text = f'"{text}"'
     named = scene.preset.names_behavior == COMPLETION
     return ctx.new_block(
-        source=f"message:{turn.index}",
+        source=turn.source,
         slot="history",
         role=role,
         content=text,
+        removable=not ctx.must_keep(turn.source),
         name=(sanitised_name(turn.name) or None) if named else None,
         attachments=_attachments(scene, turn),
         message_metadata=turn.metadata,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
@@ -39,7 +39,7 @@ def trimming(ctx: Context) -> None:
     share = _Share(ctx.blocks, budget, _counter(ctx))
     overflow = share.give(examples_first=scene.story.settings.pin_examples)
     report = share.report()
-    tell_of_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
+    report_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
     ctx.blocks = [
         block if place in share.given or not block.enabled else block.disable()
         for place, block in enumerate(ctx.blocks)
@@ -112,11 +112,13 @@ class _Share:
         fixed = [place for place, block in enumerate(blocks) if not block.removable]
         crowding = without_room(blocks, self._costs, fixed, self.budget)
         prompts = [place for place in at_once if not blocks[place].removable and place not in crowding]
+        kept = [place for place in self._in(*_IN_CHAT, *_EXAMPLES) if not blocks[place].removable]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
         asked = self._in("impersonation", "quiet")
         prefilled = self._in("continue_prefill")
         try:
+            self._admit_all(kept)
             self._admit_all(descriptions)
             self._reserve(asked)
             self._admit_all(prompts[len(descriptions) :])
@@ -177,9 +179,11 @@ class _Share:
             self._admit_all(dialogue)
 
     def _units(self, places: Iterable[int]) -> list[list[int]]:
-        """What stands or falls together: the blocks of a bundle, or one alone."""
+        """What stands or falls together and is not yet given: the blocks of a bundle, or one alone."""
         units: dict[str | int, list[int]] = {}
         for place in places:
+            if place in self.given:
+                continue
             bundle = self._blocks[place].bundle
             units.setdefault(place if bundle is None else bundle, []).append(place)
         return list(units.values())

@@ -111,6 +111,8 @@ def read_turns(ctx: Context, scene: Scene) -> None:
         turns = turns[:-1]
     scene.messages_read = len(window)
     scene.turns = _as_sent(ctx, scene, turns)
+    latest = next((turn for turn in reversed(turns) if turn.is_user), None)
+    ctx.user_message = None if latest is None else latest.source
 
 
 def read_further(ctx: Context, scene: Scene) -> bool:
@@ -129,7 +131,8 @@ def read_further(ctx: Context, scene: Scene) -> bool:
 
 
 def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[ChatTurn, ...]:
-    """The newest turns, up to the first that does not fit into the budget; only as much of the chat is read."""
+    """The newest turns, up to the first that does not fit into the budget, and in any case the user's latest; only as
+    much of the chat is read."""
     estimate, model, wording = ctx.estimator.estimate, ctx.model, scene.least_wording()
     counted = 0
     while True:
@@ -137,10 +140,15 @@ def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[ChatTurn,
         for place in range(len(turns) - counted - 1, -1, -1):
             budget -= estimate(wording(turns[place]), model)
             if budget < 0:
-                return turns[place:]
+                return turns[min(place, _latest_of_user(ctx, turns)) :]
         counted = len(turns)
         if not read_further(ctx, scene):
             return turns
+
+
+def _latest_of_user(ctx: Context, turns: Sequence[ChatTurn]) -> int:
+    found = (place for place in range(len(turns) - 1, -1, -1) if turns[place].source == ctx.user_message)
+    return next(found, len(turns)) if ctx.user_message else len(turns)
 
 
 def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[ChatTurn]:

@@ -101,7 +101,7 @@ def assemble_text_prompt(
     return TextPrompt(
         pieces=_cleaned(pieces, collapse=scene.settings.collapse_newlines),
         budget=scene.budget,
-        mandatory_tokens=mandatory,
+        mandatory_tokens=mandatory + _kept_tokens(scene, chosen),
     )
 
 
@@ -198,12 +198,12 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
     by_place: dict[int, TextPiece] = {}
     places: set[int] = set()
     total = mandatory
-    for place in chat.by_precedence():
+    for place in chat.by_precedence(scene.kept):
         speech, line = chat.speeches[place], chat.write(scene, sequences, place)
         tokens = tally.of(line)
         by_place[place] = TextPiece(text=line, source=speech.source, role=speech.role, tokens=tokens)
         total += tokens
-        if total >= scene.budget:
+        if total >= scene.budget and speech.source != scene.kept:
             break
         places.add(place)
     sent = [by_place[place] for place in sorted(places, reverse=True)]
@@ -220,6 +220,10 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
         by_place=by_place,
         aligned=parts.alignment is not None and not starts_with_user,
     )
+
+
+def _kept_tokens(scene: TextScene, chosen: _Chosen) -> int:
+    return sum(line.tokens or 0 for line in chosen.by_place.values() if scene.kept and line.source == scene.kept)
 
 
 def _without_last_newline(scene: TextScene, sent: list[TextPiece]) -> tuple[TextPiece, ...]:
@@ -259,6 +263,7 @@ def _make_room(
     verdicts = dict(examples)
     lines = list(chosen.lines)
     end: list[TextPiece] = []
+    dropped: set[str] = set()
     while True:
         if lines:
             end = [*end, *ending(scene, lines[-1].text + _joined(end))]
@@ -269,14 +274,15 @@ def _make_room(
             break
         if sent and not parts.pinned:
             verdicts[len(sent) - 1] = "budget"
-        elif lines:
-            del lines[0]
+        elif oldest := next((line for line in lines if line.source != scene.kept), None):
+            lines.remove(oldest)
+            dropped.add(oldest.source)
             end = end if lines else []
         else:
             break
-    aligned = chosen.aligned and len(lines) == len(chosen.lines)
-    newest = sorted(chosen.places)[: len(lines) - aligned]
-    return chosen.with_(lines=tuple(lines), places=frozenset(newest), aligned=aligned), verdicts, end
+    aligned = chosen.aligned and not dropped
+    places = frozenset(place for place in chosen.places if chosen.by_place[place].source not in dropped)
+    return chosen.with_(lines=tuple(lines), places=places, aligned=aligned), verdicts, end
 
 
 def _head(parts: _Parts, tally: _Tally, examples: Mapping[int, LeftOut | None]) -> list[TextPiece]:

@@ -44,9 +44,10 @@ class TextChat(Value, frozen=True, kw_only=True):
     continued: TextPiece | None = None
     has_older: bool = False
 
-    def by_precedence(self) -> Iterator[int]:
+    def by_precedence(self, kept: str | None) -> Iterator[int]:
         """The places in the order in which the budget is given to them."""
-        first = [place for place in self.reserved if place < len(self.speeches)]
+        first = [place for place, speech in enumerate(self.speeches) if kept and speech.source == kept]
+        first += [place for place in self.reserved if place < len(self.speeches)]
         yield from first
         known = frozenset(first)
         yield from (place for place in range(len(self.speeches)) if place not in known)
@@ -142,7 +143,7 @@ def _between(speakers: TextSpeakers, role: str, text: str, source: str) -> Speec
 
 def _speech(turn: ChatTurn) -> Speech:
     return Speech(
-        source=f"message:{turn.index}",
+        source=turn.source,
         text=turn.text,
         name=turn.name,
         is_user=turn.is_user,

@@ -89,7 +89,7 @@ class TextScene(TextSpeakers, frozen=True, kw_only=True):
     `has_older` says that there are others before them, for which there is no room in any case. `chat_length` and
     `last_is_user` are of the whole chat, hidden messages counted. `dialogues` are the examples, those of World Info
     among them. `persona` is empty where the persona stands elsewhere.
-    `count_tokens` counts a text.
+    `kept` is the source of a message that gets its share of the budget before all others. `count_tokens` counts a text.
     """
 
     count_tokens: Callable[[str], int]
@@ -104,6 +104,7 @@ class TextScene(TextSpeakers, frozen=True, kw_only=True):
     dialogues: tuple[str, ...] = ()
     turns: tuple[ChatTurn, ...] = ()
     has_older: bool = False
+    kept: str | None = None
     chat_length: int = 0
     last_is_user: bool = False
     extension_prompts: tuple[ExtensionPrompt, ...] = ()

@@ -10,7 +10,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import report_trimming, settle, write_plan
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
@@ -83,7 +83,7 @@ def compilation(ctx: Context) -> None:
         scene.prompt = prompt = assemble_text_prompt(text_scene, None if is_continue else with_turns)
     except InvalidContextTemplateError as error:
         ctx.fail(error)
-    said = {f"message:{turn.index}": turn.text for turn in scene.affordable_turns}
+    said = {turn.source: turn.text for turn in scene.affordable_turns}
     ctx.blocks.extend(_block(ctx, piece, said.get(piece.source)) for piece in prompt.pieces)
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
@@ -119,7 +119,7 @@ def trimming(ctx: Context) -> None:
     ):
         _fit_what_hooks_changed(ctx)
     settle(ctx)
-    tell_of_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
+    report_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
     write_plan(ctx)
 
 
@@ -129,7 +129,7 @@ def _overflow_error(prompt: TextPrompt | None) -> TokenBudgetExceeded | None:
     return TokenBudgetExceeded(
         budget=prompt.budget,
         actual=prompt.mandatory_tokens,
-        advice="No message of the chat has found a place: shorten the card or raise the context size.",
+        advice="There is no room for the rest of the chat: shorten the card or raise the context size.",
     )
 
 
@@ -161,6 +161,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
+        kept=ctx.user_message if ctx.keep_user_message else None,
         chat_length=len(chat),
         last_is_user=bool(chat) and chat[-1].is_user,
         extension_prompts=tuple(
@@ -207,7 +208,7 @@ def _block(ctx: Context, piece: TextPiece, said: str | None) -> Block:
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,
-        removable=kind in _GROUPS,
+        removable=kind in _GROUPS and not ctx.must_keep(piece.source),
         token_budget_group=_GROUPS.get(kind, "system"),
         metadata=metadata if said is None else {**metadata, "said": said},
     )
