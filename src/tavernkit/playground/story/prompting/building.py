@@ -262,6 +262,7 @@ def build_on_sillytavern(
         history=inputs.history,
         preset=chosen.preset,
         books=inputs.books.everywhere,
+        keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,

@@ -150,18 +150,20 @@ def left_out_words(counts: Mapping[str, int]) -> str:
 
 def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
     """How many messages stand before the first that is sent: SillyTavern reads no further than what may fit."""
-    sent = [
+    sent = sorted(
         int(number)
         for kind, _, number in (str(block.source.get("id")).partition(":") for block in prompt.plan.enabled_blocks)
         if kind == "message" and number.isdecimal()
-    ]
+    )
     if not evicted or not sent or prompt.platform != "sillytavern":
         return evicted
     history = prompt.inputs.history
     # In a chat that was read whole, messages that no model reads are among those that count, but not among these.
     readable = len(list(history))
     unread = 0 if readable >= prompt.inputs.settings.prompt.history_messages else len(history) - readable
-    return max(evicted, min(sent) - unread)
+    # The user's latest message is sent also where others that stand behind it are not.
+    is_kept_alone = len(sent) > 1 and sent[1] > sent[0] + 1
+    return max(evicted, (sent[1] - 1 if is_kept_alone else sent[0]) - unread)
 
 
 def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tuple[str, str]]) -> PromptTooLargeError:

@@ -59,6 +59,7 @@ def build_on_risuai(
         user=inputs.cast.user,
         history=_history(inputs),
         preset=_settings(inputs),
+        keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,
