@@ -24,6 +24,7 @@ from tests.playground.api.rewinding import RewindableDatabase
 from tests.playground.api.routes import Route, all_routes, api_alone
 from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
 from tests.playground.characters.builders import json_card, picture
+from tests.prompt.tokens.test_tokenizer_file import byte_level_bpe
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,7 @@ TABLE = {
         "GET /invitations", "POST /invitations", "DELETE /invitations/{invitation_id}",
         "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}",
         "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
+        "PUT /providers/{provider_id}/tokenizer", "DELETE /providers/{provider_id}/tokenizer",
         "DELETE /providers/{provider_id}", "POST /providers/{provider_id}/test", "GET /providers/{provider_id}/models",
     ],
     "have things": [
@@ -162,6 +164,7 @@ TABLE = {
         "POST /models/{provider_id} (page)", "POST /models/{provider_id}/test (page)",
         "POST /models/{provider_id}/list (page)", "POST /models/{provider_id}/default (page)",
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
+        "POST /models/{provider_id}/tokenizer (page)", "POST /models/{provider_id}/tokenizer/remove (page)",
     ],
     "see pages": ["GET / (page)", "GET /archive (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
         "GET /models (page)",
@@ -316,6 +319,8 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)": Ask(data={"enabled": "false"}),
     "POST /conversations/{conversation_id}/panel/prompt/toggles (page)": Ask(data={"key": "{key}", "value": "1"}),
+    "PUT /providers/{provider_id}/tokenizer": Ask(files=a_file(json.dumps(byte_level_bpe()).encode())),
+    "POST /models/{provider_id}/tokenizer (page)": Ask(files=a_file(json.dumps(byte_level_bpe()).encode())),
     "PUT /conversations/{conversation_id}/toggles/{key}": Ask(json={"value": "1"}),
     "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)": Ask(data={"name": "{injection}"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),

@@ -126,7 +126,8 @@ class SignInTries(Base):
 class Provider(DatedRow):
     """A model and how to reach it. The key is encrypted with this row's id as associated data.
 
-    `timeouts` are those seconds of patience that differ from the usual ones.
+    `timeouts` are those seconds of patience that differ from the usual ones. The tokenizer is the file that prompts for
+    it are counted with, where it has one.
     """
 
     __tablename__ = "llm_providers"
@@ -145,6 +146,7 @@ class Provider(DatedRow):
     last_tested_at: Mapped[datetime | None]
     settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(default=False)
+    tokenizer_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
 
 
 class Character(EditedRow):
@@ -194,7 +196,7 @@ class CharacterVersion(DatedRow):
 
 
 class Blob(Base):
-    """Bytes by their content: avatars, thumbnails, assets."""
+    """Bytes by their content: avatars, thumbnails, assets, tokenizers."""
 
     __tablename__ = "blobs"
 

@@ -265,6 +265,7 @@ def build_on_sillytavern(
         keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
+        estimator=inputs.estimator,
         variables=variables,
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,

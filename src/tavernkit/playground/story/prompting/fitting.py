@@ -13,7 +13,6 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_sillytavern, build_prompt, variables_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import budget_for, chosen_preset
-from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
@@ -169,7 +168,7 @@ def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
 def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tuple[str, str]]) -> PromptTooLargeError:
     """Says what takes most of the room; of the chat, `parts` have only the message that is answered."""
     sizes: dict[str, int] = {}
-    estimate = default_estimator().estimate
+    estimate = inputs.estimator.estimate
     for name, text in parts:
         sizes[name] = sizes.get(name, 0) + estimate(text, inputs.provider.model)
     largest = sorted(sizes.items(), key=lambda size: -size[1])[:LARGEST_NAMED]

@@ -28,8 +28,10 @@ from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.providers.queries import provider_for
+from tavernkit.playground.story.providers.tokenizers import estimator_for
 from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.values import Json, Value
 
 REASONING = "reasoning"
@@ -219,9 +221,10 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     """Everything a prompt is built from, already read. The same inputs always give the same prompt.
 
     `global_variables` are those of the space's owner, and `now` is in their time zone. `seed` decides what chance
-    decides. `replaces` is the message of which the reply becomes another swipe, `continued` the text that it goes on
-    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told,
-    `injections` all those of the conversation, also those that were used.
+    decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
+    another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
+    read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
+    were used.
     """
 
     generation_type: str
@@ -237,6 +240,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     now: datetime
     seed: int
     until_seq: int
+    estimator: TokenEstimator
     replaces: models.Message | None = None
     continued: str = ""
     candidates: tuple[PromptCandidate, ...] = ()
@@ -304,6 +308,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         now=await time_of(session, space.owner_id, now),
         seed=turn.seed,
         until_seq=until_seq,
+        estimator=await estimator_for(session, provider),
         replaces=target,
         injections=await injections_of(session, conversation.id),
         limits=turn.limits,

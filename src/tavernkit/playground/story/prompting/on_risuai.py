@@ -62,6 +62,7 @@ def build_on_risuai(
         keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
+        estimator=inputs.estimator,
         variables=variables,
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,

@@ -20,7 +20,6 @@ from tavernkit.playground.story.paths.injections import with_used
 from tavernkit.playground.story.paths.variables import GlobalChanges
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
 from tavernkit.playground.story.prompting.inputs import REASONING
-from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 
@@ -40,7 +39,7 @@ def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage
     written = None if finished is None else finished.completion_tokens
     return Usage(
         prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
-        completion_tokens=default_estimator().estimate(text, model) if written is None else written,
+        completion_tokens=prompt.inputs.estimator.estimate(text, model) if written is None else written,
         cost=None if finished is None else finished.cost,
     )
 
