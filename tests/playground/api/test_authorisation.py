@@ -24,6 +24,7 @@ from tests.playground.api.rewinding import RewindableDatabase
 from tests.playground.api.routes import Route, all_routes, api_alone
 from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
 from tests.playground.characters.builders import json_card, picture
+from tests.prompt.tokens.test_tokenizer_file import byte_level_bpe
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,7 @@ TABLE = {
         "GET /invitations", "POST /invitations", "DELETE /invitations/{invitation_id}",
         "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}",
         "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
+        "PUT /providers/{provider_id}/tokenizer", "DELETE /providers/{provider_id}/tokenizer",
         "DELETE /providers/{provider_id}", "POST /providers/{provider_id}/test", "GET /providers/{provider_id}/models",
     ],
     "have things": [
@@ -115,13 +117,16 @@ TABLE = {
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
-        "POST /conversations/{conversation_id}/preview",
+        "POST /conversations/{conversation_id}/preview", "GET /conversations/{conversation_id}/injections",
+        "GET /conversations/{conversation_id}/toggles",
     ],
     "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
     "take part": [
         "POST /spaces/{space_id}/conversations", "POST /conversations/{conversation_id}/fork",
         "PUT /conversations/{conversation_id}/variables/{name}",
         "DELETE /conversations/{conversation_id}/variables/{name}",
+        "PUT /conversations/{conversation_id}/injections/{name}",
+        "DELETE /conversations/{conversation_id}/injections/{name}",
         "POST /conversations/{conversation_id}/artifacts/reset",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore",
         "POST /conversations/{conversation_id}/pipeline_runs",
@@ -151,6 +156,7 @@ TABLE = {
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
+        "PUT /conversations/{conversation_id}/toggles/{key}",
     ],
     "talk to a model": ["GET /v1/models/{model_id} (page)", "POST /v1/chat/completions (page)"],
     "run the site on a page": [
@@ -158,6 +164,7 @@ TABLE = {
         "POST /models/{provider_id} (page)", "POST /models/{provider_id}/test (page)",
         "POST /models/{provider_id}/list (page)", "POST /models/{provider_id}/default (page)",
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
+        "POST /models/{provider_id}/tokenizer (page)", "POST /models/{provider_id}/tokenizer/remove (page)",
     ],
     "see pages": ["GET / (page)", "GET /archive (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
         "GET /models (page)",
@@ -200,6 +207,7 @@ TABLE = {
         "GET /conversations/{conversation_id}/panel/members (page)",
         "GET /conversations/{conversation_id}/panel/settings (page)",
         "GET /conversations/{conversation_id}/panel/lore (page)",
+        "GET /conversations/{conversation_id}/panel/prompt (page)",
         "GET /conversations/{conversation_id}/panel/pipelines (page)",
         "GET /conversations/{conversation_id}/panel/runs (page)",
         "GET /conversations/{conversation_id}/panel/state (page)",
@@ -227,10 +235,12 @@ TABLE = {
         "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)",
+        "POST /conversations/{conversation_id}/panel/prompt/toggles (page)",
         "POST /conversations/{conversation_id}/delete (page)",
         "POST /spaces/{space_id} (page)", "POST /spaces/{space_id}/delete (page)",
     ],
     "moderate on a page": [
+        "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
         "POST /conversations/{conversation_id}/panel/settings (page)",
         "POST /conversations/{conversation_id}/panel/pipelines (page)",
         "POST /conversations/{conversation_id}/rename (page)", "POST /conversations/{conversation_id}/restore (page)",
@@ -238,6 +248,8 @@ TABLE = {
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
     "take part on a page": [
+        "POST /conversations/{conversation_id}/panel/prompt/injections (page)",
+        "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/reset (page)",
         "POST /spaces/{space_id}/conversations (page)",
@@ -302,6 +314,15 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/lore (page)": Ask(data={"lorebook_id": "{lorebook_id}"}),
     "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)": Ask(data={"enabled": "false"}),
+    "POST /conversations/{conversation_id}/panel/prompt/injections (page)": Ask(
+        data={"name": "weather", "content": "It rains."}
+    ),
+    "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)": Ask(data={"enabled": "false"}),
+    "POST /conversations/{conversation_id}/panel/prompt/toggles (page)": Ask(data={"key": "{key}", "value": "1"}),
+    "PUT /providers/{provider_id}/tokenizer": Ask(files=a_file(json.dumps(byte_level_bpe()).encode())),
+    "POST /models/{provider_id}/tokenizer (page)": Ask(files=a_file(json.dumps(byte_level_bpe()).encode())),
+    "PUT /conversations/{conversation_id}/toggles/{key}": Ask(json={"value": "1"}),
+    "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)": Ask(data={"name": "{injection}"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
     "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
     "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}),
@@ -328,6 +349,10 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
     "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
     "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
+    "PUT /conversations/{conversation_id}/injections/{name}": Ask(json={"content": "It rains."}),
+    "DELETE /conversations/{conversation_id}/injections/{name}": Ask(
+        path="/conversations/{conversation_id}/injections/{injection}"
+    ),
     "PUT /variables/{name}": Ask(json={"value": 7}),
     "DELETE /variables/{name}": Ask(path="/variables/{global_name}"),
     "POST /conversations/{conversation_id}/preview": Ask(json={"kind": "normal"}),

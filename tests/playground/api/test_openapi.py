@@ -21,6 +21,8 @@ ROUTES = api_routes(api_alone())
 SCHEMAS: dict[str, Any] = api_alone().openapi()["components"]["schemas"]
 LISTS_OF_ALL = [
     "GET /conversations/{conversation_id}/artifacts",
+    "GET /conversations/{conversation_id}/injections",
+    "GET /conversations/{conversation_id}/toggles",
     "GET /conversations/{conversation_id}/variables",
     "GET /lorebook_links",
     "GET /presets/{preset_id}/prompts",

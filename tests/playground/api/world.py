@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -175,6 +176,24 @@ class Things:
         path = await self.filled("/conversations/{conversation_id}/variables/mood")
         await self.world.owner("PUT", path, json={"value": "calm"})
         return "mood"
+
+    async def _module_id(self) -> str:
+        """A module of RisuAI with a toggle."""
+        module = {"type": "risuModule", "module": {"name": "Tides", "id": "t", "customModuleToggle": "night=Night"}}
+        made = await self._post("/presets/import", files=a_file(json.dumps(module).encode()))
+        return str(made["preset"]["id"])
+
+    async def _key(self) -> str:
+        """The toggle of a module that is on."""
+        path = await self.filled("/conversations/{conversation_id}/settings")
+        settings = {"prompt": {"modules": [await self.get("module_id")]}}
+        await self.world.owner("PATCH", path, json={"settings_version": 0, "settings": settings})
+        return "night"
+
+    async def _injection(self) -> str:
+        path = await self.filled("/conversations/{conversation_id}/injections/tide")
+        await self.world.owner("PUT", path, json={"content": "The tide is out."})
+        return "tide"
 
     async def _global_name(self) -> str:
         await self.world.owner("PUT", "/variables/weather", json={"value": "rain"})

@@ -15,7 +15,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
 from tests.playground.support.counting import counted_statements
-from tests.playground.support.web import api_client
+from tests.playground.support.web import api_client, browser
 
 pytestmark = pytest.mark.anyio
 
@@ -89,7 +89,20 @@ async def test_a_preview_is_what_is_sent_then(database_url: str, tmp_path: Path)
         run = await story.answered("Ada")
         sent = (await client.get(f"/runs/{run.id}/prompt")).json()
     assert seen["run_id"] is None
-    assert {**seen, "run_id": sent["run_id"]} == sent
+    assert {**seen, "run_id": sent["run_id"], "stages": sent["stages"]} == sent
+
+
+async def test_a_run_shows_how_long_each_stage_of_its_prompt_took(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, "Yes.") as story:
+        await story.say_as("Robin", "Hello?")
+        run = await story.answered("Ada")
+        async with asking_at(story) as client, browser(story.runtime, story.user_id) as pages:
+            stages = (await client.get(f"/runs/{run.id}/prompt")).json()["stages"]
+            page = (await pages.get(f"/runs/{run.id}")).text
+    assert {"lore", "trimming"} <= {stage["name"] for stage in stages}
+    assert all(stage["duration_ms"] >= 0 for stage in stages)
+    assert "The prompt was built in" in page
+    assert "<dt>trimming</dt>" in page
 
 
 async def test_a_preview_writes_nothing_and_asks_no_model(database_url: str, tmp_path: Path) -> None:

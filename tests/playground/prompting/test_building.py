@@ -193,7 +193,8 @@ async def test_the_same_rows_give_the_same_prompt(database_url: str, tmp_path: P
         records = []
         for _ in range(2):
             async with story.runtime.database.read() as session:
-                records.append(record_of(build_prompt(await load_inputs(session, run.id, now))))
+                built = build_prompt(await load_inputs(session, run.id, now))
+                records.append(record_of(built.with_(stages=())))
     assert records[0] == records[1]
 
 
@@ -224,5 +225,5 @@ async def test_the_number_of_statements_does_not_grow_with_the_chat(database_url
                 ],
             )  # fmt: skip
         long = await statements()
-    assert len(long) == len(short) <= 12
+    assert len(long) == len(short) <= 13
     assert json.dumps(short) == json.dumps(long)

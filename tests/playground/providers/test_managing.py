@@ -36,6 +36,7 @@ async def test_a_provider_lives(admin: ProviderAdmin) -> None:
         "base_url": "http://127.0.0.1:9/v1",
         "model": "m",
         "has_key": True,
+        "has_tokenizer": False,
         "context_tokens": 8192,
         "response_tokens": 512,
         "settings": {"min_p": 0.1},

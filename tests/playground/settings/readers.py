@@ -60,6 +60,8 @@ READ_BY: Mapping[str, str] = {
     "prompt.regex_scripts": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.join_prefix": "tavernkit.playground.story.prompting.cast:load_cast",
     "prompt.join_suffix": "tavernkit.playground.story.prompting.cast:load_cast",
+    "prompt.modules": "tavernkit.playground.story.prompting.inputs:inputs_for",
+    "prompt.memory": "tavernkit.playground.story.prompting.on_risuai:build_on_risuai",
     "prompt.history_messages": "tavernkit.playground.story.prompting.inputs:load_inputs",
     "reasoning.effort": "tavernkit.playground.story.prompting.building:model_request",
     "reasoning.auto_parse": "tavernkit.playground.story.prompting.presets:chosen_preset",

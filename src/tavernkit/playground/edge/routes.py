@@ -15,6 +15,7 @@ from tavernkit.playground.edge.api.chatfiles import router as chatfiles_api
 from tavernkit.playground.edge.api.conversations import branches_router as branches_api
 from tavernkit.playground.edge.api.conversations import router as conversations_api
 from tavernkit.playground.edge.api.files import router as blobs_api
+from tavernkit.playground.edge.api.injections import router as injections_api
 from tavernkit.playground.edge.api.jobs import router as jobs_api
 from tavernkit.playground.edge.api.lorebooks import links_router as lorebook_links_api
 from tavernkit.playground.edge.api.lorebooks import router as lorebooks_api
@@ -50,6 +51,7 @@ from tavernkit.playground.edge.pages.personas import router as personas
 from tavernkit.playground.edge.pages.pipelines import router as pipelines
 from tavernkit.playground.edge.pages.pipelines_panel import router as pipelines_tab
 from tavernkit.playground.edge.pages.presets import router as presets
+from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
 from tavernkit.playground.edge.pages.providers import router as providers
 from tavernkit.playground.edge.pages.runs import router as runs
 from tavernkit.playground.edge.pages.settings import router as settings_tab
@@ -60,12 +62,21 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
     *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
-    *(members_tab, settings_tab, lore_tab, pipelines_tab, tree, spaces),
+    *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
-    *(state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api, characters_api, blobs_api),
+    *(
+        injections_api,
+        state_api,
+        global_variables_api,
+        artifacts_api,
+        settings_api,
+        chatfiles_api,
+        characters_api,
+        blobs_api,
+    ),
     *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api),
 )

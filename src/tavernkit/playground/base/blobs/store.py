@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.blobs.media_types import media_type_of
-from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona
+from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona, Provider
 from tavernkit.values import Value
 
 MAX_BLOB_BYTES = 32 * 1024 * 1024
@@ -52,6 +52,7 @@ async def remove_unused(session: AsyncSession, names: Iterable[str | None]) -> N
         exists().where(Character.thumbnail_sha256 == Blob.sha256),
         exists().where(CharacterAsset.sha256 == Blob.sha256),
         exists().where(Persona.avatar_sha256 == Blob.sha256),
+        exists().where(Provider.tokenizer_sha256 == Blob.sha256),
     )
     await session.execute(
         delete(Blob)

@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from tavernkit.injections import InjectionPosition
 from tavernkit.playground.base.database.base import Base, DatedRow, EditedRow, JsonText, Row, one_of, one_place, only
 
 
@@ -125,7 +126,8 @@ class SignInTries(Base):
 class Provider(DatedRow):
     """A model and how to reach it. The key is encrypted with this row's id as associated data.
 
-    `timeouts` are those seconds of patience that differ from the usual ones.
+    `timeouts` are those seconds of patience that differ from the usual ones. The tokenizer is the file that prompts for
+    it are counted with, where it has one.
     """
 
     __tablename__ = "llm_providers"
@@ -144,6 +146,7 @@ class Provider(DatedRow):
     last_tested_at: Mapped[datetime | None]
     settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(default=False)
+    tokenizer_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
 
 
 class Character(EditedRow):
@@ -193,7 +196,7 @@ class CharacterVersion(DatedRow):
 
 
 class Blob(Base):
-    """Bytes by their content: avatars, thumbnails, assets."""
+    """Bytes by their content: avatars, thumbnails, assets, tokenizers."""
 
     __tablename__ = "blobs"
 
@@ -243,12 +246,14 @@ class Persona(EditedRow):
 
 
 class Preset(EditedRow):
-    """A preset of one of SillyTavern's kinds, or of RisuAI; `data` is the file, unpacked. One without an owner is
-    everybody's."""
+    """A preset of one of SillyTavern's kinds, or of RisuAI, or a module of RisuAI; `data` is the file, unpacked. One
+    without an owner is everybody's."""
 
     __tablename__ = "presets"
     __table_args__ = (
-        one_of("kind", "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"),
+        one_of(
+            "kind", "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai", "module"
+        ),
         UniqueConstraint("owner_id", "kind", "name"),
     )
 
@@ -536,6 +541,32 @@ class PathSnapshot(Base):
     conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     state: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class ConversationInjection(Base):
+    """A text that goes into every prompt of a conversation; one that is `ephemeral`, into one prompt.
+
+    The state of the story names the `token` of an ephemeral one that was used, so that it is there again where the
+    reply is told anew or deleted. It is another one whenever the injection is set. `after_seq` is the last message that
+    there was then.
+    """
+
+    __tablename__ = "conversation_injections"
+    __table_args__ = (
+        one_of("position", "before", "after", "chat", "none"),
+        one_of("role", "system", "user", "assistant"),
+    )
+
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    token: Mapped[UUID]
+    content: Mapped[str] = mapped_column(Text)
+    position: Mapped[InjectionPosition] = mapped_column(String(20))
+    depth: Mapped[int]
+    role: Mapped[str] = mapped_column(String(20))
+    scan: Mapped[bool]
+    ephemeral: Mapped[bool]
+    after_seq: Mapped[int] = mapped_column(BigInteger)
 
 
 class Round(DatedRow):

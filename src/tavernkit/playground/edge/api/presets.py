@@ -27,21 +27,24 @@ from tavernkit.playground.story.presets.documents import (
     PresetOut,
     PresetSummary,
 )
-from tavernkit.playground.story.presets.queries import RISUAI, Kind, decode_preset
+from tavernkit.playground.story.presets.queries import Kind, decode_preset
 from tavernkit.playground.story.presets.service import listed_prompts
-from tavernkit.risuai.files import write_preset_file
+from tavernkit.risuai.files import write_preset_file, write_risum
+from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 
 
 def download(row: Preset) -> Response:
     """The preset as a file of the platform that it is for."""
-    preset = decode_preset(row.kind, row.data)[0] if row.kind == RISUAI else None
-    if not isinstance(preset, RisuSettings):
-        return json_download(row.name, row.data)
-    return Response(
-        write_preset_file(preset), media_type="application/octet-stream", headers=attachment(row.name, "risup")
-    )
+    match decode_preset(row.kind, row.data)[0]:
+        case RisuSettings() as preset:
+            data, ending = write_preset_file(preset), "risup"
+        case Module() as module:
+            data, ending = write_risum(module), "risum"
+        case _:
+            return json_download(row.name, row.data)
+    return Response(data, media_type="application/octet-stream", headers=attachment(row.name, ending))
 
 
 class PresetImported(BaseModel):

@@ -9,11 +9,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.previews import service
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.prompting.cast import Platform
+from tavernkit.playground.story.prompting.toggles import SetToggle, list_toggles, set_toggle
 from tavernkit.prompt.parts import LoreCause
+from tavernkit.risuai.toggles import ToggleType
 
 
 class LoreSourceOut(BaseModel):
@@ -95,6 +98,13 @@ class VerdictOut(BaseModel):
     sentence: str = Field(description="For people.")
 
 
+class StageOut(BaseModel):
+    """One stage of a build."""
+
+    name: str
+    duration_ms: float = Field(description="Its own time, without the stages inside it.")
+
+
 class SentPromptOut(Document):
     """A prompt."""
 
@@ -106,6 +116,7 @@ class SentPromptOut(Document):
     warnings: list[WarningOut]
     platform: Platform = Field(description="Whose rules the prompt was built by.")
     lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
+    stages: list[StageOut] = Field(description="How long each stage of the build took; none for a preview.")
 
     @classmethod
     def of(cls, kept: KeptPrompt) -> Self:
@@ -115,9 +126,10 @@ class SentPromptOut(Document):
             blocks=[BlockOut.of_row(block) for block in kept.blocks],
             trimming=report["trimming"],
             warnings=report["warnings"],
-            # Prompts of earlier versions have kept neither.
+            # Prompts of earlier versions have kept none of these.
             lore=report.get("lore", []),
             platform=report.get("platform", "sillytavern"),
+            stages=report.get("stages", []),
         )
 
 
@@ -138,6 +150,34 @@ class ComparisonOut(BaseModel):
     before: UUID = Field(description="The run that is compared with.")
     after: UUID
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
+
+
+class ToggleOut(BaseModel):
+    """A switch of a preset or module of RisuAI, or what stands between them."""
+
+    key: str = Field(description="Macros read it as the global variable `toggle_` and this.")
+    label: str
+    type: ToggleType
+    options: list[str] = Field(description="What a `select` offers; its value is the place of one, counted from 0.")
+    value: str = Field(description="`1` or `0` for a switch; empty where nobody has set it.")
+
+    @classmethod
+    def of(cls, one: SetToggle) -> Self:
+        toggle = one.toggle
+        label, options = storable(toggle.label), list(map(storable, toggle.options))
+        return cls(key=storable(toggle.key), label=label, type=toggle.type, options=options, value=storable(one.value))
+
+
+class TogglesOut(BaseModel):
+    """The switches that are in use in a conversation, in their order."""
+
+    items: list[ToggleOut]
+
+
+class ToggleIn(StrictModel):
+    """What a switch is set to."""
+
+    value: str = Field(max_length=20_000)
 
 
 class PreviewIn(StrictModel):
@@ -173,3 +213,20 @@ async def preview_prompt(caller: ApiCaller, conversation_id: ConversationId, bod
     """The prompt that would be sent now. No model is asked, and nothing is written."""
     prompt = await service.preview_prompt(*caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
     return SentPromptOut.of(prompt)
+
+
+@router.get("/conversations/{conversation_id}/toggles", responses=documented())
+async def show_toggles(caller: ApiCaller, conversation_id: ConversationId) -> TogglesOut:
+    """The switches that presets and modules of RisuAI bring into a conversation, and what they are set to."""
+    return TogglesOut(items=[ToggleOut.of(one) for one in await list_toggles(*caller, conversation_id)])
+
+
+@router.put("/conversations/{conversation_id}/toggles/{key:path}", responses=documented(409))
+async def change_toggle(
+    caller: ApiCaller,
+    conversation_id: ConversationId,
+    key: Annotated[str, Path(min_length=1, max_length=180, description="The switch.")],
+    body: ToggleIn,
+) -> ToggleOut:
+    """Set such a switch: a global variable of the space's owner, which all of their spaces share."""
+    return ToggleOut.of(await set_toggle(*caller, conversation_id, key, body.value))

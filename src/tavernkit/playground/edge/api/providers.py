@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from tavernkit.playground.base.paging import behind_name
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.story.providers import queries, service
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
+from tavernkit.playground.story.providers import queries, service, tokenizers
 from tavernkit.playground.story.providers.documents import (
     ModelsOut,
     NewProvider,
@@ -76,3 +77,16 @@ async def try_connection(caller: ApiCaller, provider_id: UUID) -> TrialOut:
 async def list_models(caller: ApiCaller, provider_id: UUID) -> ModelsOut:
     """The models that the provider says it has."""
     return await service.list_models(*caller, provider_id)
+
+
+@router.put("/{provider_id}/tokenizer", responses=documented(413), openapi_extra=ONE_FILE)
+async def put_tokenizer(request: Request, caller: ApiCaller, provider_id: UUID) -> ProviderOut:
+    """Count prompts for this provider with a `tokenizer.json` of its model."""
+    file = await one_file(request, max_bytes=tokenizers.MAX_FILE_BYTES)
+    return ProviderOut.of(await tokenizers.set_tokenizer(*caller, provider_id, file))
+
+
+@router.delete("/{provider_id}/tokenizer", responses=documented())
+async def remove_tokenizer(caller: ApiCaller, provider_id: UUID) -> ProviderOut:
+    """Count by what is known of the model."""
+    return ProviderOut.of(await tokenizers.remove_tokenizer(*caller, provider_id))

@@ -27,9 +27,11 @@ from tavernkit.playground.edge.web.forms import Flag, fresh_page, understood
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, streamed, wants_streams
 from tavernkit.playground.edge.web.streams import stream
-from tavernkit.playground.story.providers import service
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
+from tavernkit.playground.story.providers import service, tokenizers
 from tavernkit.playground.story.providers.documents import PatchProvider
 from tavernkit.playground.story.providers.queries import USUAL, provider_to_manage, usual_server
+from tavernkit.prompt.tokens.estimator import known_encoding
 
 router = APIRouter()
 
@@ -107,6 +109,24 @@ async def delete_model(caller: PageCaller, provider_id: UUID) -> Response:
     return await _back(caller, service.delete_provider(*caller, provider_id))
 
 
+@router.post("/models/{provider_id}/tokenizer", openapi_extra=ONE_FILE)
+async def put_tokenizer(caller: PageCaller, provider_id: UUID) -> Response:
+    """Count with the tokenizer of the model."""
+    row = await caller.read(provider_to_manage, provider_id)
+    try:
+        file = await one_file(caller.request, max_bytes=tokenizers.MAX_FILE_BYTES)
+        await tokenizers.set_tokenizer(*caller, provider_id, file)
+    except Refused as refused:
+        return _edit_page(row, form_of(row), refused)
+    return RedirectResponse(f"/models/{provider_id}#tokenizer", status_code=303)
+
+
+@router.post("/models/{provider_id}/tokenizer/remove")
+async def remove_tokenizer(caller: PageCaller, provider_id: UUID) -> Response:
+    await tokenizers.remove_tokenizer(*caller, provider_id)
+    return RedirectResponse(f"/models/{provider_id}#tokenizer", status_code=303)
+
+
 async def _save(caller: Caller, provider_id: UUID, form: ProviderForm) -> Provider | Response:
     """The provider as it is stored now; else the page that says why not, with everything that was typed but the key."""
     row = await caller.read(provider_to_manage, provider_id)
@@ -153,4 +173,4 @@ def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None
 def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
     usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
     own = {"provider": row, "kind": kind_of(row), "dialects": dialect_choices(row), "form": form}
-    return {**usual, **own, **context}
+    return {**usual, **own, "encoding": known_encoding(row.model), **context}

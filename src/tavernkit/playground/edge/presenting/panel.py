@@ -73,12 +73,13 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
     )
 
 
-Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
+Tab: TypeAlias = Literal["members", "settings", "lore", "prompt", "state", "pipelines", "runs"]
 
 TABS: dict[Tab, str] = {
     "members": "Members",
     "settings": "Settings",
     "lore": "Lore",
+    "prompt": "Prompt",
     "state": "State",
     "pipelines": "Pipelines",
     "runs": "Runs",
@@ -87,6 +88,7 @@ SHOWS: dict[Tab, str] = {
     "members": "members",
     "settings": "",
     "lore": "lore members space",
+    "prompt": "injections toggles settings members reply message_changed message_hidden message_restored",
     "state": "artifact.updated reply message_changed message_hidden message_restored pipelines steps",
     "pipelines": "pipelines members space",
     "runs": "run reply",

@@ -99,13 +99,25 @@ class ReportedEntry(Value, frozen=True, kw_only=True):
     reason: str
 
 
+class TimedStage(Value, frozen=True, kw_only=True):
+    """A stage of the build, and its own time."""
+
+    name: str
+    duration_ms: float
+
+
 class KeptReport(Value, frozen=True, kw_only=True):
-    """How a prompt came about; those of earlier versions name no lore and no platform, and are SillyTavern's."""
+    """How a prompt came about; those of earlier versions name no lore, stages and platform, and are SillyTavern's."""
 
     trimming: Trimming | None
     warnings: tuple[dict[str, Json], ...]
     lore: tuple[ReportedEntry, ...] = ()
     platform: str = ""
+    stages: tuple[TimedStage, ...] = ()
+
+    @property
+    def build_ms(self) -> float:
+        return sum(stage.duration_ms for stage in self.stages)
 
 
 class PromptView(Value, frozen=True, kw_only=True):

@@ -157,7 +157,8 @@ async def settings_view(
         "provider_kind": _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"])),
         "is_group": sum(one.kind == "character" for one in members) > 1,
     }
-    fields = [_field(setting, place, context) for setting in SETTINGS.values() if layer in setting.leaf.layers]
+    shown = (one for one in SETTINGS.values() if layer in one.leaf.layers and one.leaf.in_form)
+    fields = [_field(setting, place, context) for setting in shown]
     others = [field for field in fields if not field.setting.leaf.quick]
     return SettingsView(
         panel=panel_view(conversation, access, "settings", problem),

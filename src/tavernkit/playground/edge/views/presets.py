@@ -19,6 +19,7 @@ from tavernkit.playground.story.presets.queries import decode_preset, default_pr
 from tavernkit.playground.story.presets.service import listed_prompts
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import RisuSettings as RisuSettings
+from tavernkit.risuai.module import Module
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 from tavernkit.values import Json, JsonObject, Value
 
@@ -35,6 +36,7 @@ KIND_NAMES: Final[Mapping[str, str]] = {
     "reasoning": "Reasoning templates",
     "master": "Several in one file",
     "risuai": "RisuAI prompts",
+    "module": "RisuAI modules",
 }
 CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
@@ -159,6 +161,8 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
             facts = _samplers(preset)
         case RisuSettings():
             facts = _cards(preset) + _fields({key: value for key, value in row.data.items() if key != _TEMPLATE})
+        case Module():
+            facts = _module_parts(preset)
         case _:
             facts = _fields(row.data)
     return PresetView(
@@ -224,6 +228,19 @@ def _cards(preset: RisuSettings) -> list[PresetFactView]:
         _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or PLAIN_CARD)
         for number, card in enumerate(preset.template or (), start=1)
     ]
+
+
+def _module_parts(module: Module) -> list[PresetFactView]:
+    """What is in a module of RisuAI."""
+    parts = {
+        "Description": module.description,
+        "Namespace": module.namespace or "",
+        "Lore entries": len(module.lore) or "",
+        "Regex scripts": len(module.scripts) or "",
+        "Triggers": len(module.triggers) or "",
+        "Toggles": module.toggles,
+    }
+    return [_fact(name, value if isinstance(value, str) else f"{value:,}") for name, value in parts.items() if value]
 
 
 def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:

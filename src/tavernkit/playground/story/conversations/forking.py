@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, func, literal, select
+from sqlalchemy import CursorResult, func, literal, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -17,6 +17,7 @@ from tavernkit.playground.base.database.bulk import copy_rows
 from tavernkit.playground.base.database.functions import derived_id
 from tavernkit.playground.base.database.models import (
     Conversation,
+    ConversationInjection,
     LorebookLink,
     Message,
     MessageSwipe,
@@ -35,7 +36,7 @@ from tavernkit.playground.story.paths.state import visible_message
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
     """Copy the visible messages of a conversation up to number `until`, their swipes, the state and the artifacts along
-    them and the books of the conversation; how many messages that were.
+    them, the books and the injections of the conversation; how many messages that were.
 
     The caller has locked the source. The target has no messages yet.
     """
@@ -77,6 +78,14 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
             conversation_id=literal(target_id),
         )
     )
+    await session.execute(
+        copy_rows(
+            ConversationInjection,
+            ConversationInjection.conversation_id == source_id,
+            or_(~ConversationInjection.ephemeral, ConversationInjection.after_seq <= until),
+            conversation_id=literal(target_id),
+        )
+    )
     await copy_artifacts(session, source_id, target_id, until)
     return cast(CursorResult[Any], copied).rowcount
 
@@ -103,8 +112,8 @@ async def fork(
 ) -> Conversation:
     """A conversation of its own with everything up to a message, in one transaction.
 
-    It keeps the numbers, times, swipes, state, settings and books of the path. Tokens are not counted again: they were
-    spent where they were spent. The client may make the id, so that asking again never doubles it.
+    It keeps the numbers, times, swipes, state, settings, books and injections of the path. Tokens are not counted
+    again: they were spent where they were spent. The client may make the id, so that asking again never doubles it.
     """
     name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
     if len(name) > MAX_TITLE_CHARACTERS:

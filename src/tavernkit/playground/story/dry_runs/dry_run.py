@@ -250,7 +250,7 @@ class _DryRun:
         prompt, reply, report = None, None, barrier.report
         if report is None:
             without, with_artifacts = await asyncio.to_thread(_prompts, story.inputs, barrier)
-            prompt = prompt_changes(without.plan, with_artifacts.plan, story.inputs.provider.model)
+            prompt = prompt_changes(without.plan, with_artifacts.plan, story.inputs)
             warnings += prompt.pop("warnings")
             reply = await self._reply(with_artifacts, warnings)
             report = await self._run.after(reply)

@@ -30,9 +30,9 @@ from tavernkit.artifacts.pipelines import (
 from tavernkit.artifacts.pipelines.journal import products_of
 from tavernkit.artifacts.pipelines.model import ask_counted
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.replies import Usage, used_by_steps
 from tavernkit.prompt.block import Block
-from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
@@ -170,12 +170,11 @@ def _write(made: RunArtifact, view: SessionArtifacts) -> dict[str, Any]:
     }
 
 
-def prompt_changes(before: Plan, after: Plan, model: str) -> dict[str, Any]:
+def prompt_changes(before: Plan, after: Plan, inputs: PromptInputs) -> dict[str, Any]:
     """What the artifacts do to the prompt, block by block in the order of both."""
-    estimate = default_estimator().estimate
 
     def tokens(blocks: Sequence[Block]) -> int:
-        return sum(estimate(block.content, model) for block in blocks)
+        return sum(inputs.estimator.estimate(block.content, inputs.provider.model) for block in blocks)
 
     old, new = before.enabled_blocks, after.enabled_blocks
     known = {(warning.code, warning.message) for warning in before.warnings}

@@ -171,7 +171,7 @@ async def set_global(runtime: Runtime, viewer: Viewer, name: str, value: Json) -
     """Set one; all of them as they are then."""
     check_variable(name, value)
     async with runtime.database.write() as session:
-        await _lock(session, viewer.user_id)
+        await lock_globals(session, viewer.user_id)
         known = await read_globals(session, viewer.user_id)
         check_room(known, name)
         await change_globals(session, viewer.user_id, GlobalChanges(set={name: value}), runtime.clock())
@@ -181,7 +181,7 @@ async def set_global(runtime: Runtime, viewer: Viewer, name: str, value: Json) -
 async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str, Json]:
     """Remove one; what there is then."""
     async with runtime.database.write() as session:
-        await _lock(session, viewer.user_id)
+        await lock_globals(session, viewer.user_id)
         known = await read_globals(session, viewer.user_id)
         if name not in known:
             raise not_found("variable")
@@ -189,5 +189,6 @@ async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str
         return {other: value for other, value in known.items() if other != name}
 
 
-async def _lock(session: AsyncSession, user_id: UUID) -> None:
+async def lock_globals(session: AsyncSession, user_id: UUID) -> None:
+    """Let nobody else change the variables of a person until this transaction ends."""
     await session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))

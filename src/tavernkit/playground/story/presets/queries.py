@@ -14,7 +14,16 @@ from tavernkit.playground.base.database.models import Preset, SiteSetting, Space
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.storable import presentable
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
-from tavernkit.risuai.files import is_preset_file, read_preset_file, write_preset_file
+from tavernkit.risuai.files import (
+    is_preset_file,
+    is_risum,
+    read_module_file,
+    read_preset_file,
+    write_module,
+    write_preset_file,
+)
+from tavernkit.risuai.files.risum import MODULE_TYPE
+from tavernkit.risuai.module import Module, read_module
 from tavernkit.risuai.settings import RisuSettings, read_settings
 from tavernkit.sillytavern.presets import (
     ChatPreset,
@@ -31,11 +40,13 @@ from tavernkit.sillytavern.presets import (
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.values import Json, JsonObject
 
-Kind: TypeAlias = Literal["chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"]
+Kind: TypeAlias = Literal[
+    "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai", "module"
+]
 
-AnyPreset: TypeAlias = SillyTavernPreset | RisuSettings
+AnyPreset: TypeAlias = SillyTavernPreset | RisuSettings | Module
 
-RISUAI = "risuai"
+RISUAI, MODULE = "risuai", "module"
 
 KINDS: Mapping[str, type[SillyTavernPreset]] = {
     "chat": ChatPreset,
@@ -52,31 +63,51 @@ def kind_of(preset: AnyPreset) -> str:
     """The kind under which a preset is stored."""
     if isinstance(preset, RisuSettings):
         return RISUAI
+    if isinstance(preset, Module):
+        return MODULE
     return next(kind for kind, model in KINDS.items() if isinstance(preset, model))
 
 
 def decode_preset(kind: str, data: JsonObject) -> tuple[AnyPreset, ImportReport]:
     """A stored preset as the library knows it, and what of it makes no sense."""
     report = ReportBuilder()
-    preset: AnyPreset = (
-        read_settings(LooseObject(data, report)) if kind == RISUAI else decode(KINDS[kind], data, report)
-    )
+    preset: AnyPreset
+    match kind:
+        case "risuai":
+            preset = read_settings(LooseObject(data, report))
+        case "module":
+            preset = read_module(LooseObject(data, report))
+        case _:
+            preset = decode(KINDS[kind], data, report)
     return preset, report.build(kind)
 
 
 def blank_preset(kind: str) -> dict[str, Json]:
     """The file of a new preset, with the defaults of its platform."""
+    if kind == MODULE:
+        return write_module(Module())
     return {} if kind == RISUAI else write_preset(KINDS[kind]())
 
 
 def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
+    if is_risum(file):
+        return _read_module(file)
     if is_preset_file(file):
         return _read_risuai(file)
+    document = parse_json(file, what="The preset")
+    if isinstance(document, dict) and document.get("type") == MODULE_TYPE:
+        return _read_module(file)
     preset, report = read_preset(file)
-    written, document = write_preset(preset), parse_json(file, what="The preset")
+    written = write_preset(preset)
     # The fields keep the order of the file, unless the preset was only a part of it.
     return preset, report, document if isinstance(document, dict) and document == written else written
+
+
+def _read_module(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
+    """A module without the bytes of its assets, which no prompt has."""
+    read = read_module_file(file)
+    return read.module, read.report, presentable(write_module(read.module))
 
 
 def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:

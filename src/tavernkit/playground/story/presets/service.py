@@ -145,7 +145,8 @@ NAMELESS = "Preset"
 async def import_preset(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
 ) -> tuple[Preset, ImportReport]:
-    """A preset from a file of any kind that SillyTavern or RisuAI writes; `name` is for one whose file gives none."""
+    """A preset or a module from a file of any kind that SillyTavern or RisuAI writes; `name` is for one whose file
+    gives none."""
     try:
         preset, report, document = await to_thread.run_sync(read_file, file)
     except TavernKitError as error:

@@ -226,8 +226,9 @@ async def preview_prompt(
         except TavernKitError as error:
             raise _impossible(error) from error
     try:
+        # Without the times of its stages: whoever looks twice sees the same.
         return await asyncio.get_running_loop().run_in_executor(
-            _building, lambda: prompt_of(record_of(build_prompt(inputs)))
+            _building, lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=())))
         )
     except TavernKitError as error:
         raise _impossible(error) from error

@@ -19,6 +19,7 @@ from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
 from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.paths.state import State, changed_delta
 from tavernkit.playground.story.paths.variables import (
     MAX_NAME_CHARACTERS,
@@ -31,6 +32,7 @@ from tavernkit.playground.story.prompting.cast import Platform, platform_for
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
+from tavernkit.prompt.trace import Instrumenter, TraceCollector, TraceStage
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
@@ -245,7 +247,11 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
 
 
 def build_on_sillytavern(
-    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+    inputs: PromptInputs,
+    chosen: ChosenPreset,
+    variables: Variables,
+    hooks: BuildHooks,
+    instrumenter: Instrumenter | None = None,
 ) -> Built[SillyTavernResult]:
     """Build the prompt as SillyTavern would."""
     return sillytavern.build(
@@ -256,23 +262,28 @@ def build_on_sillytavern(
         history=inputs.history,
         preset=chosen.preset,
         books=inputs.books.everywhere,
+        keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
+        estimator=inputs.estimator,
         variables=variables,
+        injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
+        instrumenter=instrumenter,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
 
 
 class BuiltPrompt(Value, frozen=True, kw_only=True):
-    """A prompt, and the request that carries it."""
+    """A prompt, and the request that carries it; `stages` are those of its build, with the time that each took."""
 
     inputs: PromptInputs
     chosen: ChosenPreset
     built: Built[SillyTavernResult] | Built[RisuResult]
     request: ChatRequest
     platform: Platform
+    stages: tuple[TraceStage, ...]
 
     @property
     def plan(self) -> Plan:
@@ -287,18 +298,19 @@ def build_prompt(inputs: PromptInputs) -> BuiltPrompt:
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
     built: Built[SillyTavernResult] | Built[RisuResult]
-    platform = _platform(inputs)
+    platform, trace = _platform(inputs), TraceCollector()
     match platform:
         case "sillytavern":
-            built = build_on_sillytavern(inputs, chosen, variables, hooks)
+            built = build_on_sillytavern(inputs, chosen, variables, hooks, trace)
         case "risuai":
-            built = build_on_risuai(inputs, chosen, variables, hooks)
+            built = build_on_risuai(inputs, chosen, variables, hooks, trace)
     return BuiltPrompt(
         inputs=inputs,
         chosen=chosen,
         built=built,
         request=model_request(inputs, built.plan, has_samplers=chosen.has_samplers),
         platform=platform,
+        stages=trace.stages,
     )
 
 

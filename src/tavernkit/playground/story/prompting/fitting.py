@@ -13,7 +13,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_sillytavern, build_prompt, variables_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import budget_for, chosen_preset
-from tavernkit.prompt.tokens import default_estimator
+from tavernkit.prompt.trimming import TrimReport
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 
@@ -109,7 +109,14 @@ def check_fits(prompt: BuiltPrompt) -> None:
     if not lost_chat and all(warning.code != "mandatory_over_budget" for warning in plan.warnings):
         return
     parts = ((name, block.content) for name, block in _named_parts(prompt, _unsquashed(prompt)))
-    raise _too_large(prompt.inputs, report.budget_tokens, report.initial_tokens, parts)
+    raise _too_large(prompt.inputs, report.budget_tokens, _needed(plan, report), parts)
+
+
+def _needed(plan: Plan, report: TrimReport) -> int:
+    """What must be sent, with the last message alone: earlier ones and examples may be left out."""
+    newest = next((block.id for block in reversed(plan.blocks) if block.slot in _CHAT), None)
+    spared = (one for one in report.evictions if one.slot in (*_CHAT, *_EXAMPLES) and one.block_id != newest)
+    return report.initial_tokens - sum(record.token_count for record in spared)
 
 
 def fitting_prompt(inputs: PromptInputs) -> BuiltPrompt:
@@ -142,33 +149,35 @@ def left_out_words(counts: Mapping[str, int]) -> str:
 
 def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
     """How many messages stand before the first that is sent: SillyTavern reads no further than what may fit."""
-    sent = [
+    sent = sorted(
         int(number)
         for kind, _, number in (str(block.source.get("id")).partition(":") for block in prompt.plan.enabled_blocks)
         if kind == "message" and number.isdecimal()
-    ]
+    )
     if not evicted or not sent or prompt.platform != "sillytavern":
         return evicted
     history = prompt.inputs.history
     # In a chat that was read whole, messages that no model reads are among those that count, but not among these.
     readable = len(list(history))
     unread = 0 if readable >= prompt.inputs.settings.prompt.history_messages else len(history) - readable
-    return max(evicted, min(sent) - unread)
+    # The user's latest message is sent also where others that stand behind it are not.
+    is_kept_alone = len(sent) > 1 and sent[1] > sent[0] + 1
+    return max(evicted, (sent[1] - 1 if is_kept_alone else sent[0]) - unread)
 
 
 def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tuple[str, str]]) -> PromptTooLargeError:
     """Says what takes most of the room; of the chat, `parts` have only the message that is answered."""
     sizes: dict[str, int] = {}
-    estimate = default_estimator().estimate
+    estimate = inputs.estimator.estimate
     for name, text in parts:
         sizes[name] = sizes.get(name, 0) + estimate(text, inputs.provider.model)
     largest = sorted(sizes.items(), key=lambda size: -size[1])[:LARGEST_NAMED]
     window = _window(inputs)
     place = "the provider" if window >= inputs.provider.context_tokens else "the preset or in the story's settings"
     return PromptTooLargeError(
-        f"The prompt is too large for the model: the context size is {window:,} tokens, of which {room:,} are left for "
-        f"the prompt, and it has {needed:,}. The largest parts are "
-        f"{_listed([f'{name} ({tokens:,} tokens)' for name, tokens in largest])}. "
+        f"The prompt is too large for the model by {max(needed - room, 1):,} tokens: the context size is {window:,} "
+        f"tokens, of which {room:,} are left for the prompt, and what must be sent has {needed:,}. "
+        f"The largest parts are {_listed([f'{name} ({tokens:,} tokens)' for name, tokens in largest])}. "
         f"Choose a shorter preset, or raise the context size in {place}.",
         provider_id=inputs.provider.id,
     )

@@ -22,13 +22,16 @@ from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
+from tavernkit.playground.story.paths.injections import injections_of
 from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.providers.queries import provider_for
+from tavernkit.playground.story.providers.tokenizers import estimator_for
 from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.values import Json, Value
 
 REASONING = "reasoning"
@@ -218,8 +221,10 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     """Everything a prompt is built from, already read. The same inputs always give the same prompt.
 
     `global_variables` are those of the space's owner, and `now` is in their time zone. `seed` decides what chance
-    decides. `replaces` is the message of which the reply becomes another swipe, `continued` the text that it goes on
-    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told.
+    decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
+    another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
+    read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
+    were used.
     """
 
     generation_type: str
@@ -235,9 +240,11 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     now: datetime
     seed: int
     until_seq: int
+    estimator: TokenEstimator
     replaces: models.Message | None = None
     continued: str = ""
     candidates: tuple[PromptCandidate, ...] = ()
+    injections: tuple[models.ConversationInjection, ...] = ()
     limits: ReplyLimits = ReplyLimits()
 
     @property
@@ -290,7 +297,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         generation_type=generation_type,
         settings=settings,
         provider=provider,
-        presets=await load_presets(session, space.owner_id, settings.model),
+        presets=await load_presets(session, space.owner_id, settings.model, settings.prompt.modules),
         cast=cast,
         books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
         history=history,
@@ -301,7 +308,9 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         now=await time_of(session, space.owner_id, now),
         seed=turn.seed,
         until_seq=until_seq,
+        estimator=await estimator_for(session, provider),
         replaces=target,
+        injections=await injections_of(session, conversation.id),
         limits=turn.limits,
         continued=target.content if generation_type == "continue" and target is not None else "",
     )

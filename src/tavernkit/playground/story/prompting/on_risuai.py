@@ -7,16 +7,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from tavernkit import Built, Message, Variables, risuai
+from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
+from tavernkit.prompt.trace import Instrumenter
 from tavernkit.risuai import ReplyCleanup, RisuResult
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.risuai.memory import SAFETY_TOKENS, MemoryRequest, Recollection
+from tavernkit.risuai.module import Module
 from tavernkit.sillytavern import ReasoningSettings
 from tavernkit.sillytavern.presets import ChatPreset, write_preset
 
@@ -28,12 +33,13 @@ MAIN_PROMPT = (
 
 
 def build_on_risuai(
-    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks, instrumenter: Instrumenter
 ) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
         story=risuai.Story(
             character=_character(inputs),
+            modules=_modules(inputs),
             greeting=None,
             note=inputs.settings.authors_note.text,
             lore=tuple(
@@ -47,18 +53,45 @@ def build_on_risuai(
                 for entry in _entries(_Same(book))
             ),
             chat_id=str(inputs.chat_id),
+            memory=KeptMemory(inputs.settings.prompt.memory) if inputs.settings.prompt.memory.strip() else None,
             cleanup=_cleanup(inputs, chosen),
         ),
         user=inputs.cast.user,
         history=_history(inputs),
         preset=_settings(inputs),
+        keep_user_message=True,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
+        estimator=inputs.estimator,
         variables=variables,
+        injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
+        instrumenter=instrumenter,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
+
+
+class KeptMemory:
+    """A summary that somebody has written: it is told before the messages, of which the oldest make room for it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def recall(self, request: MemoryRequest) -> Recollection:
+        tokens, covered = request.tokens + request.count(self._text) + SAFETY_TOKENS, 0
+        while tokens > request.budget:
+            if covered >= len(request.messages) - 1:
+                advice = "Shorten the memory or the prompts, or raise the context size."
+                raise TokenBudgetExceeded(budget=request.budget, actual=tokens, advice=advice)
+            tokens -= request.messages[covered].tokens
+            covered += 1
+        return Recollection(text=self._text, covered=covered, state=request.state)
+
+
+def _modules(inputs: PromptInputs) -> tuple[Module, ...]:
+    modules = inputs.presets.modules
+    return modules if inputs.settings.prompt.regex_scripts else tuple(one.with_(scripts=()) for one in modules)
 
 
 def _cleanup(inputs: PromptInputs, chosen: ChosenPreset) -> ReplyCleanup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset, default_preset_id
 from tavernkit.playground.story.settings_schema.models import LlmGroup, ModelGroup, StorySettings
+from tavernkit.risuai.module import Module
 from tavernkit.sillytavern import ReasoningSettings, Story, UserSettings, with_context, with_templates
 from tavernkit.sillytavern.presets import (
     ChatPreset,
@@ -38,6 +40,7 @@ class Presets(Value, frozen=True, kw_only=True):
     context: ContextTemplate | None = None
     system_prompt: SystemPrompt | None = None
     reasoning: ReasoningTemplate | None = None
+    modules: tuple[Module, ...] = ()
 
 
 class ChosenPreset(Value, frozen=True, kw_only=True):
@@ -48,17 +51,22 @@ class ChosenPreset(Value, frozen=True, kw_only=True):
     has_samplers: bool
 
 
-async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelGroup) -> Presets:
-    """The presets that the settings name; where they name none, the one that is the default of the space's owner."""
+async def decoded_presets(session: AsyncSession, ids: Iterable[UUID | None]) -> dict[UUID | None, AnyPreset]:
+    """Stored presets and modules as the library knows them, by their ids."""
+    wanted = {id for id in ids if id is not None}
+    if not wanted:
+        return {}
+    rows = await session.scalars(select(models.Preset).where(models.Preset.id.in_(wanted)))
+    return {row.id: decode_preset(row.kind, row.data)[0] for row in rows}
+
+
+async def load_presets(
+    session: AsyncSession, owner_id: UUID, chosen: ModelGroup, modules: Sequence[UUID] = ()
+) -> Presets:
+    """The presets and modules that the settings name; where they name no preset, the default of the space's owner."""
     preset_id = chosen.preset_id or await default_preset_id(session, owner_id)
     templates = (chosen.instruct_id, chosen.context_id, chosen.system_prompt_id, chosen.reasoning_id)
-    wanted = {id for id in (preset_id, *templates) if id is not None}
-    if not wanted:
-        return Presets()
-    found: dict[UUID | None, AnyPreset] = {
-        row.id: decode_preset(row.kind, row.data)[0]
-        for row in await session.scalars(select(models.Preset).where(models.Preset.id.in_(wanted)))
-    }
+    found = await decoded_presets(session, (preset_id, *templates, *modules))
     instruct, context, system_prompt, reasoning = map(found.get, templates)
     return Presets(
         preset=found.get(preset_id),
@@ -66,6 +74,7 @@ async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelGroup
         context=context if isinstance(context, ContextTemplate) else None,
         system_prompt=system_prompt if isinstance(system_prompt, SystemPrompt) else None,
         reasoning=reasoning if isinstance(reasoning, ReasoningTemplate) else None,
+        modules=tuple(one for one in map(found.get, modules) if isinstance(one, Module)),
     )
 
 

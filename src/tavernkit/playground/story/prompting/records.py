@@ -29,7 +29,6 @@ from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
-from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Json, Value
 
@@ -191,7 +190,7 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
     artifacts that people must not see only a hash."""
     texts: dict[str, str] = {}
     plan, provider = prompt.plan, prompt.inputs.provider
-    estimate = default_estimator().estimate
+    estimate = prompt.inputs.estimator.estimate
     shown = plan.with_(blocks=redacted_blocks(plan.blocks))
     request = prompt.request
     if shown.blocks != plan.blocks:
@@ -226,6 +225,7 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             ],
             "lore": _lore(prompt.built.result.lore),
             "platform": prompt.platform,
+            "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
         texts=texts,
         fingerprint=fingerprint(_sent(prompt.request)),

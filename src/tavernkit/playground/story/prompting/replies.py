@@ -16,10 +16,10 @@ from tavernkit.playground.base.database.models import Conversation, Provider, Sp
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.paths.injections import with_used
 from tavernkit.playground.story.paths.variables import GlobalChanges
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
 from tavernkit.playground.story.prompting.inputs import REASONING
-from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 
@@ -39,7 +39,7 @@ def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage
     written = None if finished is None else finished.completion_tokens
     return Usage(
         prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
-        completion_tokens=default_estimator().estimate(text, model) if written is None else written,
+        completion_tokens=prompt.inputs.estimator.estimate(text, model) if written is None else written,
         cost=None if finished is None else finished.cost,
     )
 
@@ -130,10 +130,11 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     text = storable(reply.text)
     if not text.strip():
         raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
+    changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
     return StoredReply(
         text=text,
         reasoning=storable(reply.reasoning),
-        state_delta=state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed),
+        state_delta=with_used(changes, inputs.injections, inputs.state),
         global_changes=global_changes(inputs.global_variables, reply.variables["global"]),
     )
 

@@ -130,6 +130,7 @@ class ProviderOut(ProviderFields, ProviderSummary):
     """A provider, for administrators."""
 
     has_key: bool = Field(description="Whether a key is stored.")
+    has_tokenizer: bool = Field(description="Whether prompts for it are counted with a tokenizer file of its own.")
     last_tested_at: datetime | None = Field(description="When a test succeeded last.")
     settings_version: int
     created_at: datetime
@@ -141,6 +142,7 @@ class ProviderOut(ProviderFields, ProviderSummary):
             # The one from the environment may hold a password.
             base_url=without_credentials(row.base_url),
             has_key=row.api_key is not None,
+            has_tokenizer=row.tokenizer_sha256 is not None,
             settings=presentable(row.settings),
             timeouts=TimeoutsIn.of(row),
         )

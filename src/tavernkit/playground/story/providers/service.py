@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import dialects
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
+from tavernkit.playground.base.blobs.store import remove_unused
 from tavernkit.playground.base.database.models import Provider, SiteSetting
 from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
@@ -123,6 +124,7 @@ async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -
         if row.is_default:
             raise _is_default()
         await session.execute(delete(Provider).where(Provider.id == row.id))
+        await remove_unused(session, [row.tokenizer_sha256])
 
 
 async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:

@@ -41,7 +41,8 @@ async def refuse_unknown_in(session: AsyncSession, viewer: Viewer, changes: Chan
     for path, value in changes.items():
         wanted = SETTINGS[path].leaf.refers_to
         if wanted and value is not None:
-            await _refuse_unknown(session, viewer, path, value, wanted)
+            for id in value if isinstance(value, list) else [value]:
+                await _refuse_unknown(session, viewer, path, id, wanted)
 
 
 async def _refuse_unknown(

@@ -22,7 +22,7 @@ Layer: TypeAlias = Literal["space", "member", "conversation"]
 Source: TypeAlias = Literal["default", "space", "member", "conversation"]
 Control: TypeAlias = Literal["text", "textarea", "number", "slider", "toggle", "select", "tags"]
 Reference: TypeAlias = Literal[
-    "provider", "chat", "text", "risuai", "instruct", "context", "system_prompt", "reasoning"
+    "provider", "chat", "text", "risuai", "module", "instruct", "context", "system_prompt", "reasoning"
 ]
 """What an id points to: a provider, or a preset of one of these kinds."""
 
@@ -75,7 +75,7 @@ class Leaf(Value, frozen=True, kw_only=True):
     """One setting; what it does not say itself is decided by its group, its type and its name.
 
     One that `has_column` is kept in a column of its name in each layer, the others in JSON. `by_kind` is for what only
-    some kinds of providers have.
+    some kinds of providers have. One that is not `in_form` has a place of its own on the page.
     """
 
     label: str
@@ -89,6 +89,7 @@ class Leaf(Value, frozen=True, kw_only=True):
     visible_when: VisibleWhen | None = None
     by_kind: bool = False
     quick: bool = False
+    in_form: bool = True
 
     def completed(self, name: str, annotation: object, group: GroupLook) -> Self:
         """The setting of this name and type in its group, with everything that is known of it."""
@@ -345,6 +346,9 @@ PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]
 _JOINED = VisibleWhen(ref="space.card_handling_mode", values=("append", "append_disabled"))
 
 
+MAX_MODULES = 50
+
+
 class PromptGroup(SettingsGroup):
     """What stands in the prompt in place of, or around, what the cards say."""
 
@@ -384,6 +388,12 @@ class PromptGroup(SettingsGroup):
     """Where cards are joined, this stands behind each of their texts."""
     regex_scripts: Annotated[bool, Leaf(label="Run regex scripts")] = True
     """Whether the scripts of cards and presets change prompts and replies."""
+    modules: Annotated[
+        list[UUID], Leaf(label="RisuAI modules", refers_to=("module",), in_form=False), Field(max_length=MAX_MODULES)
+    ] = []
+    """Lore, scripts and triggers that are switched on together, for prompts that are built like RisuAI's."""
+    memory: Annotated[str, Leaf(label="Memory", rows=4), Field(max_length=MAX_TEXT)] = ""
+    """What happened before the messages that are sent, for prompts that are built like RisuAI's."""
     history_messages: Annotated[int, Leaf(label="Messages to remember", step=10), Field(ge=1, le=10_000)] = 200
     """How many of the newest messages a prompt is made from at most."""
 
