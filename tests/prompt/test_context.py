@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tavernkit import Character, Context, MissingInputError, User, Variables
+from tavernkit import BuildWarning, Character, Context, MissingInputError, User, Variables
 
 
 class Platform:
@@ -52,3 +52,19 @@ def test_clock_ids_and_chance_are_inputs() -> None:
     assert ctx.clock() == noon
     assert [ctx.add_block(source="s").id, ctx.add_block(source="s").id] == ["one", "two"]
     assert ctx.rng.random() == random.Random(5).random()
+
+
+def test_the_same_warning_is_given_once() -> None:
+    told: list[BuildWarning] = []
+    ctx = Context(warning_handler=told.append)
+    for position in (1, 2):
+        ctx.warn("odd", "character.description: Odd.", position=position)
+    ctx.dup().warn("odd", "character.description: Odd.")
+    ctx.warn("odd", "character.scenario: Odd.")
+    ctx.warn("strange", "character.scenario: Odd.")
+    assert [(warning.code, warning.message, dict(warning.where)) for warning in ctx.warnings] == [
+        ("odd", "character.description: Odd.", {"position": 1}),
+        ("odd", "character.scenario: Odd.", {}),
+        ("strange", "character.scenario: Odd.", {}),
+    ]
+    assert told == ctx.warnings

@@ -70,7 +70,7 @@ class TestBothCompletions:
         group = StoryGroup.of(GroupMember.of(mira, "mira.png"), GroupMember.of(tam, "tam.png"))
         story = Story(group=group, speaker="tam.png")
         warnings = build(character=tam, user=ROBIN, story=story, message="Hi", preset=preset).plan.warnings
-        assert "character.description" in places(warnings)
+        assert places(warnings) == ["character Tam.description"]
 
     def test_a_strict_build_names_the_place_in_its_error(self, preset: ChatPreset | TextPreset) -> None:
         for text, error in (("A {{nope}}", UnknownMacroError), ("A {{nope", MacroSyntaxError)):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tavernkit.errors import LoreParseError
 from tavernkit.lore.book import Book, Entry, Spelling
-from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry, note_broken_extensions
+from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry, read_extensions
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
@@ -74,8 +74,6 @@ def _place_of(name: str) -> tuple[int, int]:
 def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
     """Read one entry; `fallback_id` is its id where the file gives none."""
     entry_id = _entry_id(source)
-    extensions = source.nested("extensions")
-    note_broken_extensions(extensions)
     return Entry(
         id=fallback_id if entry_id is None else entry_id,
         keys=source.texts("keys"),
@@ -91,7 +89,7 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         priority=source.optional_integer("priority"),
         case_sensitive=source.optional_flag("case_sensitive"),
         use_regex=source.flag("use_regex"),
-        extensions=extensions.source,
+        extensions=read_extensions(source),
         unknown=source.rest(),
         spelling=Spelling(format="character_book", fields=source.source),
     )

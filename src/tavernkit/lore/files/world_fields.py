@@ -7,8 +7,9 @@ type; making sense of them is the reader's work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import msgspec
 
 from tavernkit.reading import LooseObject
 from tavernkit.text.js_values import is_truthy, to_number
@@ -114,42 +115,50 @@ WORLD_ONLY = frozenset(
 """The fields of a world entry that SillyTavern itself does not put into a `character_book`."""
 
 
-_NUMBER: frozenset[type] = frozenset({int, float, type(None)})
-_FLAG: frozenset[type] = frozenset({bool, type(None)})
-_TEXT: frozenset[type] = frozenset({str, type(None)})
-_NOTHING: frozenset[type] = frozenset({type(None)})
-_KINDS: Mapping[str, tuple[frozenset[type], Callable[[LooseObject, str], object]]] = {
-    **dict.fromkeys(
-        ("probability", "depth", "group_weight", "scan_depth", "sticky", "cooldown", "delay"),
-        (_NUMBER, LooseObject.optional_number),
-    ),
-    **{
-        field.extension: (_FLAG, LooseObject.optional_flag)
-        for field in SHARED
-        if field.template is None or isinstance(field.template, bool)
-        if field.extension not in ("scan_depth", "sticky", "cooldown", "delay")
-    },
-    **dict.fromkeys(("outlet_name", "group", "automation_id"), (_TEXT, LooseObject.optional_text)),
-    "exclude_recursion": (_FLAG, LooseObject.optional_flag),
-    "delay_until_recursion": (_NUMBER | _FLAG, LooseObject.optional_number),
-    "triggers": (_NOTHING, LooseObject.texts),
-}
-"""The usual types of the fields that SillyTavern keeps in `extensions`, and how others are read."""
+_NUMBERS = ("probability", "depth", "group_weight", "scan_depth", "sticky", "cooldown", "delay")
+_TEXTS = ("outlet_name", "group", "automation_id")
+_FLAGS = (
+    *("useProbability", "group_override", "prevent_recursion", "match_whole_words", "use_group_scoring"),
+    *("case_sensitive", "vectorized", "match_persona_description", "match_character_description"),
+    *("match_character_personality", "match_character_depth_prompt", "match_scenario", "match_creator_notes"),
+    *("ignore_budget", "exclude_recursion"),
+)
 _HIGHEST = {"position": 7, "selectiveLogic": 3, "role": 2}
 """The fields that are one of several numbers, counted from 0."""
+_Usual = msgspec.defstruct(
+    "_Usual",
+    [
+        *((name, float | None, None) for name in _NUMBERS),
+        *((name, str | None, None) for name in _TEXTS),
+        *((name, bool | None, None) for name in _FLAGS),
+        *((name, Annotated[int, msgspec.Meta(ge=0, le=highest)] | None, None) for name, highest in _HIGHEST.items()),
+        ("delay_until_recursion", bool | float | None, None),
+        ("triggers", list[str] | None, None),
+    ],
+)
+"""What SillyTavern keeps in the `extensions` of an entry, of the types that it writes."""
 
 
-def note_broken_extensions(extensions: LooseObject) -> None:
-    """Note the fields of SillyTavern's that are of no use as they stand; all of them are kept."""
-    for name, value in extensions.source.items():
-        if name in _KINDS:
-            usual, read = _KINDS[name]
-            if type(value) not in usual:
-                read(extensions, name)
-        elif name in _HIGHEST and value is not None:
-            number = extensions.optional_integer(name)
-            if number is not None and not 0 <= number <= _HIGHEST[name]:
-                extensions.report.broken(extensions.at(name), f"{number} is none of 0 to {_HIGHEST[name]}")
+def read_extensions(entry: LooseObject) -> JsonObject:
+    """The extensions of an entry; the fields of SillyTavern's that are of no use as they stand are noted, and kept."""
+    found = entry.object("extensions")
+    try:
+        msgspec.convert(found, _Usual)
+    except msgspec.ValidationError:
+        extensions = entry.nested("extensions")
+        for name in _NUMBERS:
+            extensions.optional_number(name)
+        for name in _TEXTS:
+            extensions.optional_text(name)
+        for name in _FLAGS:
+            extensions.optional_flag(name)
+        for name, highest in _HIGHEST.items():
+            if extensions.raw(name) is not None:
+                extensions.one_of(name, range(highest + 1))
+        if not isinstance(extensions.raw("delay_until_recursion"), bool):
+            extensions.optional_number("delay_until_recursion")
+        extensions.texts("triggers")
+    return found
 
 
 class WorldObject(LooseObject):

@@ -70,12 +70,11 @@ def _places_of(ctx: Context, snippet: str) -> Iterator[tuple[str, int]]:
 def _texts(ctx: Context) -> Iterator[tuple[str, str]]:
     """Every text that the build was given and may expand, but for prompts and lore, which know their places."""
     story = ctx.platform(Scene).story
-    if ctx.character is not None:
-        yield from _card_texts("character", ctx.character)
+    if story.group is None:
+        yield from _card_texts("character", ctx.require_character())
     for member in () if story.group is None else story.group.present:
         yield from _card_texts(f"character {member.name}", member.character)
-    if ctx.user is not None:
-        yield "user.persona", ctx.user.persona
+    yield "user.persona", ctx.require_user().persona
     yield from _text_fields("preset", ctx.preset)
     yield from _story_texts(story)
     for injection in ctx.injections:
