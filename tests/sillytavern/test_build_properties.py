@@ -243,6 +243,21 @@ def test_protected_blocks_of_a_text_prompt_survive(case: Case) -> None:
 
 
 @given(chat_cases | text_cases)
+def test_the_users_latest_message_is_sent_or_warned_about_and_kept_on_request(case: Case) -> None:
+    said = [*case.inputs["history"], Message(role="user")]
+    latest = [source for source in case.sendable if said[int(source.partition(":")[2])].role == "user"][-1:]
+    plan, kept = case.build(), case.build(keep_user_message=True)
+    sent, sent_in_any_case = (sources(iter(made.enabled_blocks), "message:") for made in (plan, kept))
+    assert {*latest} <= {*sent} or "user_message_dropped" in codes(plan)
+    assert {*latest} <= {*sent_in_any_case} or "mandatory_over_budget" in codes(kept)
+    if {*latest} <= {*sent}:
+        assert "user_message_dropped" not in codes(plan)
+    report = kept.trim_report
+    assert report is not None
+    assert report.final_tokens <= max(0, report.budget_tokens) or "mandatory_over_budget" in codes(kept)
+
+
+@given(chat_cases | text_cases)
 def test_every_block_has_a_source(case: Case) -> None:
     for block in case.build().blocks:
         assert block.source["stage"]
