@@ -9,7 +9,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
-from tavernkit.prompt.parts import SourcedText, covering, joined
+from tavernkit.prompt.parts import covered, joined
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
@@ -234,10 +234,7 @@ def _merged(ctx: Context, run: Sequence[Block]) -> Block:
     sources = [str(block.source.get("id")) for block in run]
     texts = [block.content for block in run]
     if any(block.parts for block in run):
-        texts = [
-            SourcedText(block.content, covering(block.parts, len(block.content), source))
-            for block, source in zip(run, sources, strict=True)
-        ]
+        texts = [covered(block.sourced_content, source) for block, source in zip(run, sources, strict=True)]
     return ctx.new_block(
         source="squashed",
         slot="squashed",
