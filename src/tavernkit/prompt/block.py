@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from tavernkit.prompt.message import Attachment, Message
-from tavernkit.prompt.parts import Part, SourcedText, covering, found_again, parts_of
+from tavernkit.prompt.parts import Part, SourcedText, found_again, parts_of
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
@@ -65,14 +65,16 @@ class Block(Value, frozen=True, kw_only=True):
     @property
     def sourced_content(self) -> str:
         """The content, which knows its parts."""
-        return SourcedText(self.content, self.parts) if self.parts else self.content
+        if not self.parts:
+            return self.content
+        return SourcedText(self.content, [(part.start, part.end, part) for part in self.parts])
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed; parts stay whose text is still in the content."""
         content = changes.get("content")
         if content is not None and "parts" not in changes and (self.parts or isinstance(content, SourcedText)):
             if not isinstance(content, SourcedText):
-                content = SourcedText(content, found_again(self.lore_parts, self.content, content))
+                content = found_again(self.lore_parts, self.content, content)
             changes |= sourced_fields(content, str(self.source.get("id", "")))
         return super().with_(**changes)
 
@@ -105,5 +107,4 @@ class Block(Value, frozen=True, kw_only=True):
 
 def sourced_fields(content: str, source: str) -> dict[str, Any]:
     """`content` and `parts` of a block from `source`."""
-    parts = parts_of(content)
-    return {"content": str(content), "parts": covering(parts, len(content), source) if parts else ()}
+    return {"content": str(content), "parts": parts_of(content, source)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, Self, SupportsIndex, TypeAlias
+from typing import Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias
 
 from tavernkit.values import Value
 
@@ -38,24 +38,42 @@ class Part(Value, frozen=True, kw_only=True):
     cause: LoreCause | None = None
     key: str | None = None
 
+    def at(self, start: int, end: int) -> Part:
+        """The part at another place."""
+        return self.with_(start=start, end=end)
+
+
+class Origin(Protocol):
+    """Where a text comes from."""
+
+    @property
+    def kind(self) -> PartKind: ...
+
+    def at(self, start: int, end: int) -> Part:
+        """The part of a content that comes from here."""
+
+
+Span: TypeAlias = tuple[int, int, Origin]
+"""The characters from a place up to another, and where they come from."""
+
 
 class SourcedText(str):
-    """A text that knows the parts of it which come from lore.
+    """A text that knows which characters of it come from lore: its `spans`, in their order.
 
     Slices, trimmed texts and sums know theirs; any other operation gives an ordinary text.
     """
 
-    __slots__ = ("parts",)
+    __slots__ = ("spans",)
 
-    parts: tuple[Part, ...]
+    spans: Sequence[Span]
 
-    def __new__(cls, text: str, parts: Iterable[Part]) -> Self:
+    def __new__(cls, text: str, spans: Sequence[Span]) -> Self:
         made = super().__new__(cls, text)
-        made.parts = tuple(parts)
+        made.spans = spans
         return made
 
-    def __reduce__(self) -> tuple[type[SourcedText], tuple[str, tuple[Part, ...]]]:
-        return SourcedText, (str(self), self.parts)
+    def __reduce__(self) -> tuple[type[SourcedText], tuple[str, Sequence[Span]]]:
+        return SourcedText, (str(self), self.spans)
 
     def __add__(self, other: str) -> str:
         return joined("", (self, other))
@@ -67,14 +85,17 @@ class SourcedText(str):
         text = super().__getitem__(key)
         if not isinstance(key, slice) or key.step not in (None, 1):
             return text
-        start, end, _ = key.indices(len(self))
-        return SourcedText(text, _within(self.parts, start, end))
+        first, last, _ = key.indices(len(self))
+        within = ((max(start, first), min(end, last), origin) for start, end, origin in self.spans)
+        return SourcedText(text, [(start - first, end - first, origin) for start, end, origin in within if start < end])
 
     def lstrip(self, chars: str | None = None) -> str:
-        return self[len(self) - len(super().lstrip(chars)) :]
+        removed = len(self) - len(super().lstrip(chars))
+        return self[removed:] if removed else self
 
     def rstrip(self, chars: str | None = None) -> str:
-        return self[: len(super().rstrip(chars))]
+        left = len(super().rstrip(chars))
+        return self[:left] if left < len(self) else self
 
     def strip(self, chars: str | None = None) -> str:
         return self.rstrip(chars).lstrip(chars)
@@ -86,73 +107,76 @@ class SourcedText(str):
         return self[: len(self) - len(suffix)] if suffix and self.endswith(suffix) else self
 
 
-def parts_of(text: str) -> tuple[Part, ...]:
-    """The parts that a text knows."""
-    return text.parts if isinstance(text, SourcedText) else ()
+def from_source(text: str, origin: Origin) -> str:
+    """A text that comes from one place as a whole."""
+    return SourcedText(text, ((0, len(text), origin),)) if text else text
 
 
 def with_source_of(text: str, other: str) -> str:
     """A text that was taken from another one, which comes from one entry or from none."""
-    parts = parts_of(other)
-    return SourcedText(text, (parts[0].with_(start=0, end=len(text)),)) if parts and text else text
+    spans = spans_of(other)
+    return from_source(text, spans[0][2]) if spans else text
 
 
-def covering(parts: Sequence[Part], length: int, source: str) -> tuple[Part, ...]:
-    """The parts, and between them parts from `source`, so that each character up to `length` is in one of them."""
-    covered: list[Part] = []
+def spans_of(text: str) -> Sequence[Span]:
+    """Which characters of a text are known to come from where."""
+    return text.spans if isinstance(text, SourcedText) else ()
+
+
+def covered(text: str, source: str) -> str:
+    """The text, all of it known: what comes from nowhere else comes from `source`."""
+    return SourcedText(text, _covering(spans_of(text), len(text), source))
+
+
+def parts_of(text: str, source: str) -> tuple[Part, ...]:
+    """The parts of a text with lore, so that each character is in one of them; none of an ordinary text."""
+    spans = spans_of(text)
+    return tuple([origin.at(start, end) for start, end, origin in _covering(spans, len(text), source)] if spans else ())
+
+
+def _covering(spans: Sequence[Span], length: int, source: str) -> list[Span]:
+    rest = Part(start=0, end=0, source=source)
+    covering: list[Span] = []
     at = 0
-    for part in parts:
-        if part.start > at:
-            covered.append(Part(start=at, end=part.start, source=source))
-        covered.append(part)
-        at = part.end
+    for span in spans:
+        if span[0] > at:
+            covering.append((at, span[0], rest))
+        covering.append(span)
+        at = span[1]
     if at < length:
-        covered.append(Part(start=at, end=length, source=source))
-    return tuple(covered)
+        covering.append((at, length, rest))
+    return covering
 
 
 def joined(separator: str, texts: Iterable[str]) -> str:
     """The texts with the separator between them; between two entries of lore it belongs to the first."""
     listed = list(texts)
     whole = separator.join(listed)
-    if not any(isinstance(text, SourcedText) for text in listed):
-        return whole
-    parts: list[Part] = []
-    at = 0
-    for place, text in enumerate(listed):
-        own = parts_of(text)
-        if place and own and parts and _is_lore(own[0], start=0) and _is_lore(parts[-1], end=at):
-            parts[-1] = parts[-1].with_(end=at + len(separator))
-        at += len(separator) if place else 0
-        parts += _shifted(own, at)
-        at += len(text)
-    return SourcedText(whole, parts)
+    spans: list[Span] = []
+    at, gap = 0, len(separator)
+    for text in listed:
+        if isinstance(text, SourcedText):
+            own = text.spans
+            if gap and spans and own and spans[-1][1] == at - gap and own[0][0] == 0:
+                start, _, origin = spans[-1]
+                if origin.kind == own[0][2].kind == "lore":
+                    spans[-1] = start, at, origin
+            spans += [(start + at, end + at, origin) for start, end, origin in own]
+        at += len(text) + gap
+    return SourcedText(whole, spans) if spans else whole
 
 
-def _is_lore(part: Part, *, start: int | None = None, end: int | None = None) -> bool:
-    return part.kind == "lore" and (part.start == start or part.end == end)
-
-
-def _shifted(parts: Sequence[Part], by: int) -> Sequence[Part]:
-    return [part.with_(start=part.start + by, end=part.end + by) for part in parts] if by else parts
-
-
-def _within(parts: Sequence[Part], start: int, end: int) -> Iterator[Part]:
-    for part in parts:
-        first, last = max(part.start, start), min(part.end, end)
-        if first < last:
-            yield part.with_(start=first - start, end=last - start)
-
-
-def found_again(parts: Iterable[Part], old: str, new: str) -> Iterator[Part]:
-    """Those parts of a text that stand in another one, in their order."""
+def found_again(parts: Iterable[Part], old: str, new: str) -> str:
+    """A text, with those parts of another one that stand in it, in their order."""
+    spans: list[Span] = []
     at = 0
     for part in parts:
         text = old[part.start : part.end]
         place = new.find(text, at)
         if place >= 0:
             at = place + len(text)
-            yield part.with_(start=place, end=at)
+            spans.append((place, at, part))
+    return SourcedText(new, spans)
 
 
 def filled(template: str, mark: str, text: str) -> str:
@@ -173,7 +197,7 @@ def rewritten(text: str, rewrite: Callable[[str], str]) -> str:
     def place(old: int) -> int:
         return len(rewrite(plain[:old]))
 
-    return SourcedText(written, _moved(text.parts, place, place))
+    return SourcedText(written, _moved(text.spans, place, place))
 
 
 class Insert(NamedTuple):
@@ -191,33 +215,37 @@ def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
     What stands between the macros is looked for in its order. A macro that stands where a part begins or ends, beside
     another macro, is the part's.
     """
-    parts = parts_of(old)
-    inserts = [insert for insert in inserts if parts_of(insert.text)]
-    if new == old or not (parts or inserts):
-        return SourcedText(new, parts) if parts else new
+    spans = spans_of(old)
+    inserts = [insert for insert in inserts if spans_of(insert.text)]
+    if new == old or not (spans or inserts):
+        return SourcedText(new, spans) if spans else new
+    if len(spans) == 1 and not inserts and spans[0][:2] == (0, len(old)):
+        return from_source(new, spans[0][2])
     places = _Places(str(old), new, inserts)
-    moved = list(_moved(parts, places.start, places.end))
+    moved = _moved(spans, places.start, places.end)
     for insert in inserts:
         start, end = places.start(insert.start), places.end(insert.end)
         if new[start:end] == insert.text:
-            moved = _put_in(moved, _shifted(parts_of(insert.text), start), start, end)
+            moved = _put_in(moved, spans_of(insert.text), start, end)
     return SourcedText(new, moved) if moved else new
 
 
-def _moved(parts: Iterable[Part], start_of: Callable[[int], int], end_of: Callable[[int], int]) -> Iterator[Part]:
+def _moved(spans: Iterable[Span], start_of: Callable[[int], int], end_of: Callable[[int], int]) -> list[Span]:
+    moved: list[Span] = []
     at = 0
-    for part in parts:
-        start = max(at, start_of(part.start))
-        at = max(start, end_of(part.end))
+    for old_start, old_end, origin in spans:
+        start = max(at, start_of(old_start))
+        at = max(start, end_of(old_end))
         if at > start:
-            yield part.with_(start=start, end=at)
+            moved.append((start, at, origin))
+    return moved
 
 
-def _put_in(parts: Sequence[Part], others: Iterable[Part], start: int, end: int) -> list[Part]:
-    """The parts with others between `start` and `end`, where they are interrupted."""
-    before = (part.with_(end=min(part.end, start)) for part in parts if part.start < start)
-    after = (part.with_(start=max(part.start, end)) for part in parts if part.end > end)
-    return [*before, *others, *after]
+def _put_in(spans: Sequence[Span], others: Iterable[Span], place: int, until: int) -> list[Span]:
+    """The spans with others between `place` and `until`, where they are interrupted."""
+    before = [(start, min(end, place), origin) for start, end, origin in spans if start < place]
+    after = [(max(start, until), end, origin) for start, end, origin in spans if end > until]
+    return [*before, *((start + place, end + place, origin) for start, end, origin in others), *after]
 
 
 class _Anchor(NamedTuple):

@@ -18,7 +18,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming, place_in_chat, report_trimming, settle
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.parts import SourcedText, carried
+from tavernkit.prompt.parts import carried, from_source
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
 from tavernkit.prompt.trimming import Trimmer
@@ -104,7 +104,7 @@ def _lore_blocks(ctx: Context, *, before: bool) -> None:
                 source=f"lore:{entry.id}",
                 stage="lore",
                 slot="lore_before" if before else "lore_after",
-                content=SourcedText(entry.content, (part.with_(end=len(entry.content)),)),
+                content=from_source(entry.content, part),
                 priority=entry.priority or 0,
                 token_budget_group="lore",
             )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from tavernkit.prompt.parts import carried, joined, parts_of
+from tavernkit.prompt.parts import carried, joined, spans_of
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
@@ -45,7 +45,7 @@ class LoreInjection(Value, frozen=True, kw_only=True):
 def put_in(text: str, mark: str, addition: str) -> str:
     """The text with the addition where the mark is first, as JavaScript replaces it; both keep their parts."""
     result = replace_first(text, mark, addition)
-    if not (parts_of(text) or parts_of(addition)):
+    if not (spans_of(text) or spans_of(addition)):
         return result
     place = text.find(mark)
     if place < 0:

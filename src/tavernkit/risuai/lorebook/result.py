@@ -96,12 +96,11 @@ class LorebookVerdict(Value, frozen=True, kw_only=True):
             return "recursion"
         return None if self.cause is None else _LORE_CAUSES[self.cause]
 
-    @property
-    def part(self) -> Part:
-        """The part that the entry is of a text, at no place yet."""
+    def at(self, start: int, end: int) -> Part:
+        """The part of a content that comes from the entry."""
         return Part(
-            start=0,
-            end=0,
+            start=start,
+            end=end,
             kind="lore",
             source=self.entry.id or str(self.index),
             book=self.book,

@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 from typing import NamedTuple
 
-from tavernkit.prompt.parts import SourcedText
+from tavernkit.prompt.parts import Part, PartKind, from_source
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chance import pick_hash_rand
 from tavernkit.risuai.default_variables import get_chat_variable
@@ -320,8 +320,7 @@ class _Scan:
         )
 
     def _sourced(self, lore: ActiveLore) -> ActiveLore:
-        part = self._verdict(lore.index).part.with_(end=len(lore.prompt))
-        return lore.with_(prompt=SourcedText(lore.prompt, (part,)))
+        return lore.with_(prompt=from_source(lore.prompt, _LoreOrigin(self, lore.index)))
 
     def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
@@ -380,6 +379,21 @@ class _Scan:
         if place < self.message_count:
             return LorebookPlace(message=self.message_count - 1 - place)
         return LorebookPlace(lore=self.speakers[place - self.message_count])
+
+
+class _LoreOrigin:
+    """An entry as the source of a text; why it is activated is worked out when somebody asks."""
+
+    __slots__ = ("_index", "_scan")
+
+    kind: PartKind = "lore"
+
+    def __init__(self, scan: _Scan, index: int) -> None:
+        self._scan = scan
+        self._index = index
+
+    def at(self, start: int, end: int) -> Part:
+        return self._scan._verdict(self._index).at(start, end)
 
 
 def _failure(kind: QueryKind, found: tuple[str, int] | None) -> _Note:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.parts import filled, parts_of
+from tavernkit.prompt.parts import filled, spans_of
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.lorebook.decorators import put_in
 from tavernkit.risuai.settings import PromptCard
@@ -113,7 +113,7 @@ def _plain(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> Lin
 
 
 def _with_original(text: str, original: str) -> str:
-    if "$" not in original and (parts_of(text) or parts_of(original)):
+    if "$" not in original and (spans_of(text) or spans_of(original)):
         return filled(text, ORIGINAL, original)
     return put_in(text, ORIGINAL, original) if text.count(ORIGINAL) == 1 else replace_all(text, ORIGINAL, original)
 

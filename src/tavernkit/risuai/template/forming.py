@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tavernkit.prompt.parts import SourcedText, covering, joined, parts_of
+from tavernkit.prompt.parts import covered, joined, spans_of
 from tavernkit.risuai.template.line import Line
 from tavernkit.text.js_strings import js_trim
 
@@ -58,11 +58,9 @@ def spliced(lines: list[Line], place: int, line: Line) -> None:
 
 def _named(*lines: Line) -> list[str]:
     """The texts of lines which, where one has lore in it, say where all of them come from."""
-    if not any(parts_of(line.content) for line in lines):
+    if not any(spans_of(line.content) for line in lines):
         return [line.content for line in lines]
-    return [
-        SourcedText(line.content, covering(parts_of(line.content), len(line.content), line.source)) for line in lines
-    ]
+    return [covered(line.content, line.source) for line in lines]
 
 
 def _belong_together(last: Line, line: Line) -> bool:

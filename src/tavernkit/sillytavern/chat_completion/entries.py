@@ -92,6 +92,8 @@ def macro_expansion(ctx: Context) -> None:
     for place in range(len(ctx.blocks) - 1, -1, -1):
         block = ctx.blocks[place]
         if block.slot in _EXPANDED_LATE:
-            content = scene.expand(block.sourced_content, quietly=block.slot == "history")
+            content = scene.expand(
+                block.sourced_content if block.parts else block.content, quietly=block.slot == "history"
+            )
             if content != block.content:
                 ctx.blocks[place] = block.with_(content=content)

@@ -9,7 +9,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import report_trimming, settle
-from tavernkit.prompt.parts import SourcedText, covering, joined
+from tavernkit.prompt.parts import covered, joined
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.prompt.unsent import made_of
@@ -238,10 +238,7 @@ def _merged(ctx: Context, run: Sequence[Block]) -> Block:
     sources = [str(block.source.get("id")) for block in run]
     texts = [block.content for block in run]
     if any(block.parts for block in run):
-        texts = [
-            SourcedText(block.content, covering(block.parts, len(block.content), source))
-            for block, source in zip(run, sources, strict=True)
-        ]
+        texts = [covered(block.sourced_content, source) for block, source in zip(run, sources, strict=True)]
     return ctx.new_block(
         source="squashed",
         slot="squashed",

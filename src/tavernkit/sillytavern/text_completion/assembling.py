@@ -323,7 +323,7 @@ def _cleaned(pieces: Iterable[TextPiece], *, collapse: bool) -> tuple[TextPiece,
     cleaned: list[TextPiece] = []
     after_newline = False
     for piece in pieces:
-        text = rewritten(piece.text, _without_returns)
+        text = rewritten(piece.text, _without_returns) if "\r" in piece.text else piece.text
         if collapse and piece.kept:
             text = rewritten(text, collapse_newlines)
             text = text.removeprefix("\n") if after_newline else text

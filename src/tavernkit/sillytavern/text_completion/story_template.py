@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from tavernkit.prompt.parts import Part, SourcedText, joined, parts_of
+from tavernkit.prompt.parts import SourcedText, Span, joined, spans_of
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
 from tavernkit.values import Json
@@ -83,7 +83,7 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
     It is rendered once more with marks around them. Where a template has looked at them so that something else came of
     it, what stands in the text only once is known.
     """
-    sourced = {name: value for name, value in values.items() if parts_of(value)}
+    sourced = {name: value for name, value in values.items() if spans_of(value)}
     if not sourced:
         return text
     mark = _mark((template, *values.values(), *answers))
@@ -92,17 +92,15 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
     match _call("render", template, marked, answers):
         case {"text": str(found)} if found.replace(mark, "") == text:
             return joined("", (by_text.get(piece, piece) for piece in found.split(mark)))
-    parts: list[Part] = []
+    spans: list[Span] = []
     for value in by_text.values():
-        for part in parts_of(value):
-            said = str(value)[part.start : part.end]
+        for start, end, origin in spans_of(value):
+            said = str(value)[start:end]
             if text.count(said) == 1:
                 at = text.index(said)
-                parts.append(part.with_(start=at, end=at + len(said)))
-    parts.sort(key=lambda part: part.start)
-    return SourcedText(
-        text, (part for place, part in enumerate(parts) if not place or part.start >= parts[place - 1].end)
-    )
+                spans.append((at, at + len(said), origin))
+    spans.sort(key=lambda span: span[0])
+    return SourcedText(text, [span for place, span in enumerate(spans) if not place or span[0] >= spans[place - 1][1]])
 
 
 def _mark(texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from tavernkit.lore.book import Entry
 from tavernkit.lore.engine import LoreResult
 from tavernkit.lore.verdicts import LazyVerdicts, TimedState
-from tavernkit.prompt.parts import LoreCause, Part, SourcedText, joined
+from tavernkit.prompt.parts import LoreCause, Part, PartKind, from_source, joined
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
@@ -161,20 +161,23 @@ class ActivatedEntry(Value, frozen=True, kw_only=True):
     verdict: WorldInfoVerdict
 
     @property
-    def sourced_content(self) -> str:
-        """The content, which knows that it is the entry's."""
+    def kind(self) -> PartKind:
+        """What comes from an entry is lore."""
+        return "lore"
+
+    def at(self, start: int, end: int) -> Part:
+        """The part of a content that comes from the entry."""
         source, verdict = self.entry.source, self.verdict
-        part = Part(
-            start=0,
-            end=len(self.content),
-            kind="lore",
+        return Part(
+            start=start,
+            end=end,
+            kind=self.kind,
             source=source.id,
             book=self.entry.world,
             name=source.name or source.comment,
             cause=verdict.lore_cause,
             key=verdict.key,
         )
-        return SourcedText(self.content, (part,))
 
 
 class DepthInsertion(Value, frozen=True, kw_only=True):
@@ -244,10 +247,9 @@ def arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
     outlets: dict[str, list[str]] = {}
     # Depths are listed by the highest order in them, so this goes from behind.
     for activation in reversed(in_prompt):
-        entry = activation.entry
-        if not activation.content:
+        entry, content = activation.entry, from_source(activation.content, activation)
+        if not content:
             continue
-        content = activation.sourced_content
         if entry.position in lists:
             lists[entry.position].append(content)
             continue
