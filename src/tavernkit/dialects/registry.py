@@ -73,43 +73,23 @@ class Registered(NamedTuple):
     system_anywhere: bool
 
 
-class Dialects:
-    """Dialects by name."""
-
-    def __init__(self) -> None:
-        self._dialects: dict[str, Registered] = {}
-
-    def register(
-        self,
-        name: str,
-        dialect: Dialect,
-        *,
-        accepts: Accepts = EVERYTHING,
-        system_anywhere: bool = True,
-        replace: bool = False,
-    ) -> None:
-        """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
-        whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
-        joined to a user's message."""
-        if name in self._dialects and not replace:
-            raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-        self._dialects[name] = Registered(dialect, accepts, system_anywhere)
-
-    def names(self) -> tuple[str, ...]:
-        """Every registered name, in alphabetical order."""
-        return tuple(sorted(self._dialects))
-
-    def registered(self, name: str) -> Registered:
-        try:
-            return self._dialects[name]
-        except KeyError:
-            raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(self.names())}.") from None
+_dialects: dict[str, Registered] = {}
 
 
-_dialects = Dialects()
-register = _dialects.register
-shared_dialects = LoadScope("tavernkit.dialects", lambda: _dialects)
-"""The dialects that `convert` knows: those that are registered here, and those of the load hooks of this scope."""
+def register(
+    name: str,
+    dialect: Dialect,
+    *,
+    accepts: Accepts = EVERYTHING,
+    system_anywhere: bool = True,
+    replace: bool = False,
+) -> None:
+    """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
+    whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
+    joined to a user's message."""
+    if name in _dialects and not replace:
+        raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
+    _dialects[name] = Registered(dialect, accepts, system_anywhere)
 
 
 def get(name: str) -> Dialect:
@@ -118,8 +98,29 @@ def get(name: str) -> Dialect:
 
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
-    return shared_dialects().names()
+    shared_dialects()
+    return tuple(sorted(_dialects))
 
 
 def registered(name: str) -> Registered:
-    return shared_dialects().registered(name)
+    shared_dialects()
+    return _found(name)
+
+
+def _found(name: str) -> Registered:
+    try:
+        return _dialects[name]
+    except KeyError:
+        raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(sorted(_dialects))}.") from None
+
+
+class Dialects:
+    """What load hooks register dialects in, as `register` of this module does; `get` gives those that are there."""
+
+    register = staticmethod(register)
+
+    def get(self, name: str) -> Dialect:
+        return _found(name).dialect
+
+
+shared_dialects = LoadScope("tavernkit.dialects", Dialects)
