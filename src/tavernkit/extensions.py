@@ -107,7 +107,7 @@ def _registries() -> _Registries:
     # Only who has extensions pays for importing all that they may add to.
     from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, StepFunctions
     from tavernkit.artifacts.pipelines.step import step_kinds
-    from tavernkit.dialects.registry import shared_dialects
+    from tavernkit.dialects.registry import names, registered
     from tavernkit.hooks import shared_hooks
     from tavernkit.importers import shared_importers
     from tavernkit.load_hooks import run_load_hooks
@@ -115,14 +115,14 @@ def _registries() -> _Registries:
     from tavernkit.risuai.cbs.engine import shared_functions
     from tavernkit.sillytavern.macros.engine import shared_registries
 
-    macros, dialects, hooks, importers = shared_registries(), shared_dialects(), shared_hooks(), shared_importers()
+    macros, hooks, importers = shared_registries(), shared_hooks(), shared_importers()
     functions, estimator, kinds, step_functions = shared_functions(), default_estimator(), step_kinds(), StepFunctions()
     # An application has step functions of its own, and runs their hooks again.
     run_load_hooks(STEP_FUNCTIONS, step_functions)
     return {
         "macros": lambda: {macro.name: macro for registry in macros.values() for macro in registry},
         "functions": lambda: dict(functions.table),
-        "dialects": lambda: {name: dialects.registered(name) for name in dialects.names()},
+        "dialects": lambda: {name: registered(name) for name in names()},
         "estimators": lambda: dict(estimator.estimators),
         "hooks": lambda: {f"{moment} {_name(hook)}": hook for moment, hook in hooks},
         "importers": lambda: {

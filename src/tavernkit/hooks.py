@@ -6,12 +6,14 @@ For wiring that happens once when a program starts, see `tavernkit.load_hooks`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from tavernkit.load_hooks import LoadScope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tavernkit.prompt.context import Context
 
 BuildHook: TypeAlias = "Callable[[Context], None]"

@@ -63,6 +63,14 @@ def test_an_extension_that_fails_is_named_with_its_cause(
         assert ended.stderr == f"tavernkit: The extension {name!r} cannot be loaded: {cause}. {advice}\n"
 
 
+def test_the_database_can_be_looked_after_whatever_is_wrong_with_extensions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("TAVERNKIT_EXTENSIONS", "not_there")
+    assert run("db", "check", "--json").document["is_current"] is False
+
+
 def test_a_setting_that_names_no_module_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAVERNKIT_EXTENSIONS", "my extension")
     refused = run("extensions", "--json")

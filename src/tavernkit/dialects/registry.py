@@ -76,48 +76,28 @@ class Registered(NamedTuple):
     options: frozenset[str]
 
 
-class Dialects:
-    """Dialects by name."""
-
-    def __init__(self) -> None:
-        self._dialects: dict[str, Registered] = {}
-
-    def register(
-        self,
-        name: str,
-        dialect: Dialect,
-        *,
-        accepts: Accepts = EVERYTHING,
-        system_anywhere: bool = True,
-        options: Iterable[str] = (),
-        replace: bool = False,
-    ) -> None:
-        """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
-        whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
-        joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
-        `DialectOptions.own`."""
-        if name in self._dialects and not replace:
-            raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-        taken = sorted({*options} & {*DialectOptions.__struct_fields__})
-        if taken:
-            raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")
-        self._dialects[name] = Registered(dialect, accepts, system_anywhere, frozenset(options))
-
-    def names(self) -> tuple[str, ...]:
-        """Every registered name, in alphabetical order."""
-        return tuple(sorted(self._dialects))
-
-    def registered(self, name: str) -> Registered:
-        try:
-            return self._dialects[name]
-        except KeyError:
-            raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(self.names())}.") from None
+_dialects: dict[str, Registered] = {}
 
 
-_dialects = Dialects()
-register = _dialects.register
-shared_dialects = LoadScope("tavernkit.dialects", lambda: _dialects)
-"""The dialects that `convert` knows: those that are registered here, and those of the load hooks of this scope."""
+def register(
+    name: str,
+    dialect: Dialect,
+    *,
+    accepts: Accepts = EVERYTHING,
+    system_anywhere: bool = True,
+    options: Iterable[str] = (),
+    replace: bool = False,
+) -> None:
+    """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
+    whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
+    joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
+    `DialectOptions.own`."""
+    if name in _dialects and not replace:
+        raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
+    taken = sorted({*options} & {*DialectOptions.__struct_fields__})
+    if taken:
+        raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")
+    _dialects[name] = Registered(dialect, accepts, system_anywhere, frozenset(options))
 
 
 def get(name: str) -> Dialect:
@@ -126,14 +106,35 @@ def get(name: str) -> Dialect:
 
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
-    return shared_dialects().names()
+    shared_dialects()
+    return tuple(sorted(_dialects))
 
 
 def special_options() -> frozenset[str]:
     """The options that dialects were registered with."""
-    dialects = shared_dialects()
-    return frozenset().union(*(dialects.registered(name).options for name in dialects.names()))
+    shared_dialects()
+    return frozenset().union(*(known.options for known in _dialects.values()))
 
 
 def registered(name: str) -> Registered:
-    return shared_dialects().registered(name)
+    shared_dialects()
+    return _found(name)
+
+
+def _found(name: str) -> Registered:
+    try:
+        return _dialects[name]
+    except KeyError:
+        raise UnknownDialectError(f"No dialect named {name!r}. Known: {', '.join(sorted(_dialects))}.") from None
+
+
+class Dialects:
+    """What load hooks register dialects in, as `register` of this module does; `get` gives those that are there."""
+
+    register = staticmethod(register)
+
+    def get(self, name: str) -> Dialect:
+        return _found(name).dialect
+
+
+shared_dialects = LoadScope("tavernkit.dialects", Dialects)

@@ -116,6 +116,9 @@ def test_replies_of_a_server_use_everything_that_the_example_extension_adds(tmp_
         refused = tab.ask("PATCH", path, settings_version=version, settings={"dialect": "klingon"}).json()["error"]
         assert refused["sentence"].startswith("There is no dialect 'klingon'. Known: ai21, anthropic, ")
         tab.ask("PATCH", path, settings_version=version, settings={"dialect": "labelled"}).raise_for_status()
+        nowhere = {"pipelines": [{"id": "sky", "steps": [{"id": "look_up", "kind": "almanac", "hook": "before"}]}]}
+        checked = tab.ask("POST", "/pipeline_profiles/check", content=nowhere).raise_for_status().json()["problems"]
+        assert [problem["message"] for problem in checked] == ["An almanac step needs a place."]
         profile = tab.ask("POST", "/pipeline_profiles", name="Sky", content=PROFILE).raise_for_status().json()["id"]
         character = tab.character("Mira", description="Above the bridge: {{weather::the bridge}}.")
         for platform in ("sillytavern", "risuai"):

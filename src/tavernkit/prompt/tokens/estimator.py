@@ -170,23 +170,6 @@ class _Choice(NamedTuple):
     exact: bool
 
 
-class _EstimatorEncoding:
-    """An estimator of somebody else's, asked about one model, as one of the ways of counting."""
-
-    def __init__(self, glob: str, estimator: TokenEstimator, model_hint: str) -> None:
-        self.name = glob
-        self.source = f"{type(estimator).__module__}.{type(estimator).__qualname__}"
-        self._estimator = estimator
-        self._model_hint = model_hint
-
-    def count(self, text: str) -> int:
-        return self._estimator.estimate(text, self._model_hint)
-
-    def tokenize(self, text: str) -> list[TokenPiece]:  # noqa: ARG002 - the protocol's signature
-        """An estimator counts tokens, and does not say which."""
-        return []
-
-
 class ModelTokenEstimator(TokenEstimator):
     """Chooses an encoding by the model hint, loads it when it is first needed, and remembers what it counted.
 
@@ -256,6 +239,23 @@ class ModelTokenEstimator(TokenEstimator):
                     self._loaded[key] = None
                     warnings.warn(str(unavailable), RuntimeWarning, stacklevel=4)
             return self._loaded[key]
+
+
+class _EstimatorEncoding:
+    """An estimator of somebody else's, asked about one model, as one of the ways of counting."""
+
+    def __init__(self, glob: str, estimator: TokenEstimator, model_hint: str) -> None:
+        self.name = glob
+        self.source = f"{type(estimator).__module__}.{type(estimator).__qualname__}"
+        self._estimator = estimator
+        self._model_hint = model_hint
+
+    def count(self, text: str) -> int:
+        return self._estimator.estimate(text, self._model_hint)
+
+    def tokenize(self, text: str) -> list[TokenPiece]:  # noqa: ARG002 - the protocol's signature
+        """An estimator counts tokens, and does not say which."""
+        return []
 
 
 _default_estimator = LoadScope("tavernkit.token_estimators", ModelTokenEstimator)
