@@ -57,6 +57,7 @@ READ_BY: Mapping[str, str] = {
     "prompt.scenario_override": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.examples_override": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.system_prompt_override": "tavernkit.playground.story.prompting.building:story_of",
+    "prompt.macro_engine": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.regex_scripts": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.join_prefix": "tavernkit.playground.story.prompting.cast:load_cast",
     "prompt.join_suffix": "tavernkit.playground.story.prompting.cast:load_cast",

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import ApiCaller, documented
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
+from tavernkit.playground.story.settings.sillytavern_file import MAX_FILE_BYTES
 from tavernkit.playground.story.settings_schema.resolving import json_schema, schema_etag
 
 
@@ -58,6 +60,13 @@ async def patch_space_settings(caller: ApiCaller, space_id: UUID, body: Settings
     return await service.change_space_settings(
         *caller, space_id, settings_version=body.settings_version, patch=body.settings
     )
+
+
+@router.post("/spaces/{space_id}/settings/import", responses=documented(413), openapi_extra=ONE_FILE)
+async def import_space_settings(request: Request, caller: ApiCaller, space_id: UUID) -> SettingsOut:
+    """Take over the macro engine and the World Info settings from SillyTavern's `settings.json`."""
+    file = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    return await service.import_space_settings(*caller, space_id, file)
 
 
 @router.get("/members/{member_id}/settings", responses=documented())

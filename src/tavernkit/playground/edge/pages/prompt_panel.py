@@ -12,14 +12,17 @@ from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, p
 from tavernkit.playground.edge.presenting.prompt_panel import InjectionForm, prompt_panel_view
 from tavernkit.playground.edge.web.forms import Flag, Text, refusal_of
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.paths.injections import put_injection, remove_injection
 from tavernkit.playground.story.prompting.toggles import set_toggle
 from tavernkit.playground.story.settings.service import (
     change_conversation_settings,
     change_space_settings,
+    import_space_settings,
     read_conversation_settings,
     read_space_settings,
 )
+from tavernkit.playground.story.settings.sillytavern_file import MAX_FILE_BYTES
 
 Place = Annotated[Literal["conversation", "space"], Form()]
 
@@ -61,6 +64,18 @@ async def switch_module(
             await change_space_settings(*caller, access.space.id, settings_version=version, patch=patch)
         else:
             await change_conversation_settings(*caller, conversation.id, settings_version=version, patch=patch)
+
+    return await _answer(caller, conversation_id, change())
+
+
+@router.post("/settings", openapi_extra=ONE_FILE)
+async def import_settings(caller: PageCaller, conversation_id: UUID) -> Response:
+    """Take over settings of SillyTavern for the space."""
+
+    async def change() -> None:
+        _, access = await caller.read(panel_access, conversation_id)
+        file = await one_file(caller.request, max_bytes=MAX_FILE_BYTES)
+        await import_space_settings(*caller, access.space.id, file)
 
     return await _answer(caller, conversation_id, change())
 

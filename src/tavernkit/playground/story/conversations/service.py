@@ -95,14 +95,15 @@ async def greet(
         card = None if speaker.character_id is None else cards.get(speaker.character_id)
         if card is not None:
             message_id = runtime.ids()
-            platform = platform_for(effective(space, member=speaker).settings.prompt.platform, card)
+            prompt = effective(space, member=speaker).settings.prompt
             greetings = greetings_of(
                 card,
                 to,
                 group=names,
                 clock=lambda: now,
                 seed=message_id.int,
-                platform=platform,
+                platform=platform_for(prompt.platform, card),
+                engine=prompt.macro_engine,
                 global_variables=global_variables,
             )
             if greetings:

@@ -289,6 +289,7 @@ def _card_texts(inputs: PromptInputs) -> dict[str, Json]:
             clock=lambda: inputs.now,
             seed=inputs.seed,
             platform=platform_for(inputs.settings.prompt.platform, character),
+            engine=inputs.settings.prompt.macro_engine,
         )
         for name, text in texts.items()
     }

@@ -210,20 +210,14 @@ def _effects(prefix: str, state: State) -> dict[str, TimedEffect]:
     return effects
 
 
-_STRATEGIES = {
-    "evenly": InsertionStrategy.EVENLY,
-    "character_first": InsertionStrategy.CHARACTER_FIRST,
-    "global_first": InsertionStrategy.GLOBAL_FIRST,
-}
-
-
 def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
     """Everything about the chat beside the character, the person, the history and the preset."""
     cast, books = inputs.cast, inputs.books
     prompt, world_info = inputs.settings.prompt, inputs.settings.world_info
     return Story(
         settings=chosen.settings,
-        world_info=LibraryWorldInfo(**dict(world_info) | {"strategy": _STRATEGIES[world_info.strategy]}),
+        macros=prompt.macro_engine,
+        world_info=LibraryWorldInfo(**dict(world_info) | {"strategy": InsertionStrategy[world_info.strategy.upper()]}),
         persona=cast.persona,
         note=AuthorsNote(**dict(inputs.settings.authors_note)),
         group=cast.group,

@@ -15,10 +15,10 @@ from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.cbs import CBSOptions, expand
 from tavernkit.risuai.chat import RisuChat
 from tavernkit.risuai.scene import RisuScene
-from tavernkit.sillytavern.macros import CardFields, Environment, GroupNames, macro_engine
+from tavernkit.sillytavern.macros import CardFields, Environment, GroupNames
+from tavernkit.sillytavern.macros.engine import EngineName
+from tavernkit.sillytavern.scene import shared_macros
 from tavernkit.values import Json, Value
-
-_MACROS = macro_engine()
 
 
 def expand_macros(
@@ -31,8 +31,10 @@ def expand_macros(
     clock: Callable[[], datetime],
     seed: int,
     platform: Platform,
+    engine: EngineName,
 ) -> str:
-    """The text with the platform's macros expanded; `group` names everybody where there are several."""
+    """The text with the platform's macros expanded; `group` names everybody where there are several, and `engine` is
+    the one of SillyTavern's."""
     if platform == "risuai":
         return _expand_cbs(text, character, user, variables=variables, clock=clock, seed=seed)
     environment = Environment(
@@ -57,7 +59,7 @@ def expand_macros(
         zone=clock().tzinfo or UTC,
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
     )
-    return _MACROS.expand(text, environment)
+    return shared_macros(engine).expand(text, environment)
 
 
 def _expand_cbs(
@@ -91,6 +93,7 @@ def greetings_of(
     clock: Callable[[], datetime],
     seed: int,
     platform: Platform,
+    engine: EngineName,
     global_variables: Mapping[str, Json],
 ) -> tuple[ExpandedGreeting, ...]:
     """The first message and its alternatives, those for groups too where `group` names several; none of them blank."""
@@ -99,7 +102,15 @@ def greetings_of(
     def expand(text: str) -> ExpandedGreeting:
         variables = Variables(global_=global_variables)
         expanded = expand_macros(
-            text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
+            text,
+            character,
+            user,
+            variables=variables,
+            group=group,
+            clock=clock,
+            seed=seed,
+            platform=platform,
+            engine=engine,
         )
         changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
         delta = changed_delta(None, set=changes, unset=())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from anyio import to_thread
 from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Conversation, Preset, Provider, Space, SpaceMembership
@@ -24,6 +26,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
+from tavernkit.playground.story.settings.sillytavern_file import read_sillytavern_file
 from tavernkit.playground.story.settings_schema.models import Layer, Reference
 from tavernkit.playground.story.settings_schema.resolving import (
     SETTINGS,
@@ -89,10 +92,19 @@ async def read_conversation_settings(
         return _of_conversation(access.space, conversation, member)
 
 
+async def import_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID, file: bytes) -> SettingsOut:
+    """Take over from SillyTavern's `settings.json` what a space can set, whatever it has set so far."""
+    try:
+        patch = await to_thread.run_sync(read_sillytavern_file, file)
+    except TavernKitError as error:
+        raise Refused("invalid", str(error)) from None
+    return await change_space_settings(runtime, viewer, space_id, settings_version=None, patch=patch)
+
+
 async def change_space_settings(
-    runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, patch: JsonObject
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int | None, patch: JsonObject
 ) -> SettingsOut:
-    """Merge a patch into the settings of a space."""
+    """Merge a patch into the settings of a space; without a version, into whatever they are."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
@@ -141,7 +153,7 @@ async def _change(
     viewer: Viewer,
     row: Layered,
     layer: Layer,
-    settings_version: int,
+    settings_version: int | None,
     patch: JsonObject,
     before: SettingsOut,
 ) -> None:

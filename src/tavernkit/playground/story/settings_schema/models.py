@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.values import Json, JsonObject, Value
 
 MAX_TEXT = 100_000
@@ -386,6 +387,14 @@ class PromptGroup(SettingsGroup):
         Field(max_length=10_000),
     ] = ""
     """Where cards are joined, this stands behind each of their texts."""
+    macro_engine: Annotated[
+        EngineName,
+        Leaf(
+            label="Macro engine",
+            labels={"1.19": "SillyTavern 1.19", "1.15": "SillyTavern 1.15, experimental", "legacy": "Legacy"},
+        ),
+    ] = "1.19"
+    """How macros are read in prompts that are built like SillyTavern's."""
     regex_scripts: Annotated[bool, Leaf(label="Run regex scripts")] = True
     """Whether the scripts of cards and presets change prompts and replies."""
     modules: Annotated[
