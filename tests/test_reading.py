@@ -210,3 +210,26 @@ class TestReaders:
         assert files
         for file in files:
             read(file, strict=True)
+
+    @given(st.sampled_from(("prompts", "temperature", "prompt_order", "seed", "stream_openai", "extensions")), values)
+    def test_any_preset_is_strictly_read_just_where_nothing_is_broken(self, field: str, value: object) -> None:
+        refuses_what_is_broken(read_preset, {"openai_model": "m", field: value}, InvalidPresetError)
+
+    @given(st.sampled_from(("uid", "key", "content", "order", "position", "role", "triggers", "disable")), values)
+    def test_any_book_is_strictly_read_just_where_nothing_is_broken(self, field: str, value: object) -> None:
+        refuses_what_is_broken(read_book, {"entries": {"0": {"key": ["a"], field: value}, "1": value}}, LoreParseError)
+
+    @given(st.sampled_from(("tags", "description", "assets", "creation_date", "character_book", "extensions")), values)
+    def test_any_card_is_strictly_read_just_where_nothing_is_broken(self, field: str, value: object) -> None:
+        card = {"spec": "chara_card_v3", "data": {"name": "Mira", "description": "", field: value}}
+        refuses_what_is_broken(load, card, InvalidCardError)
+
+
+def refuses_what_is_broken(read: Callable[..., Any], document: object, error: type[TavernKitError]) -> None:
+    broken = read(document).report.broken
+    if not broken:
+        read(document, strict=True)
+        return
+    with pytest.raises(error) as raised:
+        read(document, strict=True)
+    assert broken[0].path in str(raised.value)

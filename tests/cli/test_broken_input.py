@@ -223,6 +223,18 @@ BROKEN: dict[str, Broken] = {
     "an effect of a trigger": Broken(
         "--module", risu_module(trigger=[{"type": "start", "effect": ["x"]}]), "trigger[0].effect[0]", RISUAI
     ),
+    "an effect that nobody knows": Broken(
+        "--module",
+        risu_module(trigger=[{"type": "start", "comment": "Tide", "effect": [{"type": "hum"}]}]),
+        "trigger Tide",
+        RISUAI,
+    ),
+    "a trigger in Lua": Broken(
+        "--module",
+        risu_module(trigger=[{"type": "start", "comment": "Tide", "effect": [{"type": "triggerlua", "code": "x"}]}]),
+        "trigger Tide",
+        RISUAI,
+    ),
     "a script of a module": Broken(
         "--module", risu_module(regex=[{"type": "editinput", "in": [{}]}]), "regex[0].in", RISUAI
     ),

@@ -75,7 +75,7 @@ def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport
     Raises TypeError or ValueError that names the input where one is none of a build, or not what it must be.
     """
     reports: list[ImportReport] = []
-    settled = {name: _unpacked(name, value, reports) for name, value in inputs.items()}
+    settled = {name: unpacked(value, reports) for name, value in inputs.items()}
     for name, value in settled.items():
         if name in _WANTED and (value is not None or name in _REQUIRED):
             check_input(name, value, _WANTED[name])
@@ -101,16 +101,12 @@ def check_kind(name: str, value: object, kind: type) -> None:
         check_input(name, value, _Wanted(f"a {kind.__name__} of {kind.__module__}", kind))
 
 
-def unpacked(value: Any) -> Any:
-    """The value that a reader has made, without its report; anything else as it is."""
-    return _unpacked("", value, [])
-
-
-def _unpacked(name: str, value: Any, reports: list[ImportReport]) -> Any:
+def unpacked(value: Any, reports: list[ImportReport]) -> Any:
+    """The value that a reader has made, whose report joins the others; anything else as it is."""
     match value:
         case Imported():
             reports.append(value.report)
-            return _unpacked(name, value.value, reports)
+            return unpacked(value.value, reports)
         case Bundle():
             reports.append(value.report)
             return value.card.character
@@ -124,7 +120,7 @@ def _items(name: str, values: Iterable[Any], wanted: _Wanted, reports: list[Impo
     if isinstance(values, str | bytes | Mapping):
         check_input(name, values, _Wanted(f"a list; each of it must be {wanted.words}", ()))
     for place, value in enumerate(values):
-        item = _unpacked(name, value, reports)
+        item = unpacked(value, reports)
         check_input(f"{name}[{place}]", item, wanted)
         yield item
 
@@ -132,5 +128,7 @@ def _items(name: str, values: Iterable[Any], wanted: _Wanted, reports: list[Impo
 def _history(source: Any) -> Any:
     try:
         return wrap(source)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"history: {error}") from None
+    except TypeError as error:
+        raise TypeError(f"history: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"history: {error}") from None

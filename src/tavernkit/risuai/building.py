@@ -61,7 +61,7 @@ def build(
     check_kind("story", story, Story)
     check_kind("pipeline", pipeline, Pipeline)
     given = inputs.get("preset")
-    settings = RisuSettings() if given is None else unpacked(given)
+    settings = RisuSettings() if given is None else unpacked(given, [])
     check_kind("preset", settings, RisuSettings)
     inputs["preset"] = settings if given is None else given
     if not inputs.get("model"):

@@ -78,7 +78,7 @@ def build(
     check_kind("story", story, Story)
     check_kind("pipeline", pipeline, Pipeline)
     given = inputs.get("preset")
-    preset = ChatPreset() if given is None else unpacked(given)
+    preset = ChatPreset() if given is None else unpacked(given, [])
     inputs["preset"] = preset if given is None else given
     if not inputs.get("model") and isinstance(preset, ChatPreset):
         inputs["model"] = chosen_model(preset) or None

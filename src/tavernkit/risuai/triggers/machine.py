@@ -119,6 +119,7 @@ def _finish(run: TriggerRun, trigger_id: str | None) -> TriggerOutcome:
     except TriggerError as error:
         if run.shared.strict:
             raise
+        run.shared.running = ""  # the sentence names the trigger itself
         run.shared.warn("trigger_failed", str(error), trigger=error.trigger_type, effect=error.effect_type)
         return TriggerOutcome.FAILED
     finally:
@@ -199,7 +200,9 @@ def _run_all(run: TriggerRun) -> None:
             elif trigger.type != run.mode:
                 continue
         run.has_low_level_access = has_low_level_access
+        around, run.shared.running = run.shared.running, trigger.comment or trigger.type
         _execute(run, trigger, program)
+        run.shared.running = around
     run.variables.finish()
 
 

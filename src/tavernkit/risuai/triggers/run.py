@@ -53,10 +53,12 @@ class SharedTriggerState:
     prompts: dict[str, str] = field(default_factory=lambda: {"start": "", "historyend": "", "promptend": ""})
     warnings: list[BuildWarning] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    running: str = ""
 
     def warn(self, code: str, message: str, **where: Json) -> None:
-        """Record a warning; the same one is told once."""
-        warning = BuildWarning(code=code, message=message, where=where)
+        """Record a warning, with the name of the trigger that is running; the same one is told once."""
+        placed = f"trigger {self.running}: {message}" if self.running else message
+        warning = BuildWarning(code=code, message=placed, where=where)
         if warning not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(warning)
 
