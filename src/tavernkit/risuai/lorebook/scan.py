@@ -271,7 +271,7 @@ class _Scan:
         self.awake[index] = ActiveLore(
             entry=entry,
             index=index,
-            prompt=told.content,
+            prompt=from_source(told.content, _LoreOrigin(self, index)),
             depth=told.depth,
             pos=told.position,
             role=told.role,
@@ -304,7 +304,7 @@ class _Scan:
 
     def _result(self) -> LorebookResult:
         kept, left_out = fit(self.awake.values(), self.budget)
-        arranged = arrange(map(self._sourced, kept))
+        arranged = arrange(kept)
         for lore in left_out:
             self._turn_down(lore.index, LorebookReason.BUDGET)
         for lore, has_target in arranged.injected:
@@ -318,9 +318,6 @@ class _Scan:
             passes=self.passes,
             warnings=tuple(self._warnings()),
         )
-
-    def _sourced(self, lore: ActiveLore) -> ActiveLore:
-        return lore.with_(prompt=from_source(lore.prompt, _LoreOrigin(self, lore.index)))
 
     def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
