@@ -18,26 +18,19 @@ def activation_parts(result: LoreResult, scan_input: ScanInput) -> tuple[Part, .
     if not result.activated_entries:
         return ()
     books = {id(entry): book for book in scan_input.books for entry in book.entries}
-    parts: list[Part] = []
-    for entry in result.activated_entries:
-        book = books.get(id(entry), NO_BOOK)
-        depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
-        part = Part(
-            start=0,
-            end=0,
-            kind="lore",
-            source=entry.id,
-            book=book.name or "",
-            name=entry.name or entry.comment,
-            cause="constant" if entry.constant else None,
-        )
-        if not entry.constant:
-            others = (other.content for other in result.activated_entries if other is not entry)
-            key = _found_key(entry, scan_input.messages[:depth])
-            said = _found_key(entry, others) if key is None else None
-            part = part.with_(cause="key" if said is None else "recursion", key=said if key is None else key)
-        parts.append(part)
-    return tuple(parts)
+    return tuple(_part(entry, books.get(id(entry), NO_BOOK), result, scan_input) for entry in result.activated_entries)
+
+
+def _part(entry: Entry, book: Book, result: LoreResult, scan_input: ScanInput) -> Part:
+    part = Part(start=0, end=0, kind="lore", source=entry.id, book=book.name or "", name=entry.name or entry.comment)
+    if entry.constant:
+        return part.with_(cause="constant")
+    depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
+    key = _found_key(entry, scan_input.messages[:depth])
+    if key is not None:
+        return part.with_(cause="key", key=key)
+    key = _found_key(entry, (other.content for other in result.activated_entries if other is not entry))
+    return part.with_(cause="key" if key is None else "recursion", key=key)
 
 
 def _found_key(entry: Entry, texts: Iterable[str]) -> str | None:

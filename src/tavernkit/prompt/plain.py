@@ -232,9 +232,9 @@ def macros(ctx: Context) -> None:
     )
     engine = NameMacros()
     for index, block in enumerate(ctx.blocks):
-        content = carried(block.sourced_content, engine.expand(block.content, environment))
+        content = engine.expand(block.content, environment)
         if content != block.content:
-            ctx.blocks[index] = block.with_(content=content)
+            ctx.blocks[index] = block.with_(content=carried(block.sourced_content, content))
         if "{{" in content and block.slot != "history":
             ctx.warn(
                 "unexpanded_macro",

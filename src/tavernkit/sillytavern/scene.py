@@ -67,6 +67,7 @@ class Scene:
         self.note_is_due = False
         self.extension_prompts: dict[str, ExtensionPrompt] = {}
         self.world: WorldInfoResult | None = None
+        self.insertions = Insertions()
         self.outlets: Mapping[str, str] = {}
 
     def take_preset(self, preset: Preset) -> None:
@@ -75,10 +76,6 @@ class Scene:
     def least_wording(self) -> Callable[[ChatTurn], str]:
         """How to find out what is sent of a turn at least, so that it is counted as it will be counted again."""
         return lambda turn: turn.text
-
-    @property
-    def insertions(self) -> Insertions:
-        return Insertions() if self.world is None else self.world.insertions
 
     def put(self, prompt: ExtensionPrompt) -> None:
         """Add an extension's text, in place of what had its key."""

@@ -46,7 +46,8 @@ def arrange(kept: Iterable[ActiveLore]) -> Arrangement:
             target = targets.get(lore.inject.location)
             injected.append((lore, target is not None))
             if target is not None:
-                prompts[target] = lore.inject.into(prompts[target], lore.prompt)
+                injected_into = standing[target].with_(prompt=prompts[target]).sourced_prompt
+                prompts[target] = lore.inject.into(injected_into, lore.sourced_prompt)
     active = [
         lore if prompt is lore.prompt else lore.with_(prompt=prompt)
         for lore, prompt in zip(standing, prompts, strict=True)

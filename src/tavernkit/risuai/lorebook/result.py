@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from operator import itemgetter
+from typing import TypeAlias
 
 from tavernkit.lore.verdicts import LazyVerdicts
-from tavernkit.prompt.parts import LoreCause, Part
+from tavernkit.prompt.parts import LoreCause, Part, PartKind, SourcedText, from_source
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.decorators import LoreInjection
 from tavernkit.values import Value
+
+Books: TypeAlias = Sequence[tuple[int, str]]
+"""The names of books, each with the place in the scene's lore behind its last entry."""
 
 
 class LorebookReason(StrEnum):
@@ -69,6 +75,13 @@ _LORE_CAUSES: Mapping[LorebookCause, LoreCause] = {
 }
 
 
+def lore_cause(cause: LorebookCause | None, *, is_said_by_lore: bool) -> LoreCause | None:
+    """The cause as all platforms name it, where a key that another entry mentions is told from one of the chat."""
+    if cause == LorebookCause.KEY and is_said_by_lore:
+        return "recursion"
+    return None if cause is None else _LORE_CAUSES[cause]
+
+
 class LorebookVerdict(Value, frozen=True, kw_only=True):
     """What became of one entry. `book` is the name of its book. `cause` says why it woke up, also where it was left out
     afterwards; `key` and `place` by which key and where, or which excluded key stood in its way; `roll` is the number
@@ -91,23 +104,8 @@ class LorebookVerdict(Value, frozen=True, kw_only=True):
 
     @property
     def lore_cause(self) -> LoreCause | None:
-        """The cause as all platforms name it, where a key that another entry mentions is told from one of the chat."""
-        if self.cause == LorebookCause.KEY and self.place is not None and self.place.lore is not None:
-            return "recursion"
-        return None if self.cause is None else _LORE_CAUSES[self.cause]
-
-    def at(self, start: int, end: int) -> Part:
-        """The part of a content that comes from the entry."""
-        return Part(
-            start=start,
-            end=end,
-            kind="lore",
-            source=self.entry.id or str(self.index),
-            book=self.book,
-            name=self.entry.comment or self.entry.key,
-            cause=self.lore_cause,
-            key=self.key,
-        )
+        """The cause as all platforms name it."""
+        return lore_cause(self.cause, is_said_by_lore=self.place is not None and self.place.lore is not None)
 
     def __str__(self) -> str:
         return _SENTENCES[self.reason](self)
@@ -156,10 +154,10 @@ _SENTENCES: Mapping[LorebookReason, Callable[[LorebookVerdict], str]] = {
 
 
 class ActiveLore(Value, frozen=True, kw_only=True):
-    """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded, and knows
-    of which entries it is; `depth`
+    """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded; `depth`
     counts where `pos` is `depth` or `reverse_depth`; a `priority` that is not a number was written so. `source` is
-    the name that others inject into; `index` is the place of the entry in the scene's lore."""
+    the name that others inject into; `index` is the place of the entry in the scene's lore. `cause`, `key` and
+    `is_said_by_lore` say why it woke up, and `books` are those of the scene's lore."""
 
     entry: LoreEntry
     index: int
@@ -172,6 +170,33 @@ class ActiveLore(Value, frozen=True, kw_only=True):
     tokens: int = 0
     source: str = ""
     inject: LoreInjection | None = None
+    cause: LorebookCause | None = None
+    key: str | None = None
+    is_said_by_lore: bool = False
+    books: Books = ()
+
+    @property
+    def kind(self) -> PartKind:
+        """What comes from an entry is lore."""
+        return "lore"
+
+    @property
+    def sourced_prompt(self) -> str:
+        """The prompt, which knows of which entries it is."""
+        return self.prompt if isinstance(self.prompt, SourcedText) else from_source(self.prompt, self)
+
+    def at(self, start: int, end: int) -> Part:
+        """The part of a content that comes from the entry."""
+        return Part(
+            start=start,
+            end=end,
+            kind=self.kind,
+            source=self.entry.id or str(self.index),
+            book=self.books[bisect_right(self.books, self.index, key=itemgetter(0))][1],
+            name=self.entry.comment or self.entry.key,
+            cause=lore_cause(self.cause, is_said_by_lore=self.is_said_by_lore),
+            key=self.key,
+        )
 
 
 class LorebookResult(Value, frozen=True, kw_only=True):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from bisect import bisect_right
 from typing import NamedTuple
 
-from tavernkit.prompt.parts import Part, PartKind, from_source
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chance import pick_hash_rand
 from tavernkit.risuai.default_variables import get_chat_variable
@@ -266,7 +264,7 @@ class _Scan:
         return min(start, self.message_count) if start >= 0 else max(start + self.message_count, 0)
 
     def _wake(self, index: int, entry: LoreEntry, told: Decorators) -> None:
-        content = self.content_of.get(index, index)
+        content, note = self.content_of.get(index, index), self.notes[index]
         source = _name(self.plan.entries[content], index)
         self.awake[index] = ActiveLore(
             entry=entry,
@@ -280,6 +278,10 @@ class _Scan:
             tokens=self.scene.count_tokens(told.content),
             source=source,
             inject=told.injection,
+            cause=note.cause,
+            key=note.key,
+            is_said_by_lore=note.place is not None and note.place >= self.message_count,
+            books=self.books,
         )
         self.restless.discard(index)
         for prefix in self.remembers:
@@ -304,7 +306,7 @@ class _Scan:
 
     def _result(self) -> LorebookResult:
         kept, left_out = fit(self.awake.values(), self.budget)
-        arranged = arrange(map(self._sourced, kept))
+        arranged = arrange(kept)
         for lore in left_out:
             self._turn_down(lore.index, LorebookReason.BUDGET)
         for lore, has_target in arranged.injected:
@@ -312,15 +314,12 @@ class _Scan:
         return LorebookResult(
             active=arranged.active,
             left_out=tuple(left_out),
-            verdicts=LorebookVerdicts(lambda: [self._verdict(index) for index in range(len(self.plan.entries))]),
+            verdicts=LorebookVerdicts(self._verdicts),
             total_tokens=sum(lore.tokens for lore in kept),
             budget=self.budget,
             passes=self.passes,
             warnings=tuple(self._warnings()),
         )
-
-    def _sourced(self, lore: ActiveLore) -> ActiveLore:
-        return lore.with_(prompt=from_source(lore.prompt, _LoreOrigin(self, lore.index)))
 
     def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
@@ -349,7 +348,15 @@ class _Scan:
             warnings.append(BuildWarning(code="lore_cut_short", message=message))
         return warnings
 
-    def _verdict(self, index: int) -> LorebookVerdict:
+    def _verdicts(self) -> list[LorebookVerdict]:
+        starts = (0, *(end for end, _ in self.books))
+        return [
+            self._verdict(index, book)
+            for start, (end, book) in zip(starts, self.books, strict=False)
+            for index in range(start, end)
+        ]
+
+    def _verdict(self, index: int, book: str) -> LorebookVerdict:
         entry = self.plan.entries[index]
         note = self.notes.get(index) or self._unasked(index, entry)
         lore = self.awake.get(index)
@@ -357,7 +364,7 @@ class _Scan:
         return LorebookVerdict(
             entry=entry,
             index=index,
-            book=self.books[bisect_right(self.books, index, key=lambda book: book[0])][1],
+            book=book,
             reason=note.reason,
             cause=note.cause,
             key=note.key,
@@ -379,21 +386,6 @@ class _Scan:
         if place < self.message_count:
             return LorebookPlace(message=self.message_count - 1 - place)
         return LorebookPlace(lore=self.speakers[place - self.message_count])
-
-
-class _LoreOrigin:
-    """An entry as the source of a text; why it is activated is worked out when somebody asks."""
-
-    __slots__ = ("_index", "_scan")
-
-    kind: PartKind = "lore"
-
-    def __init__(self, scan: _Scan, index: int) -> None:
-        self._scan = scan
-        self._index = index
-
-    def at(self, start: int, end: int) -> Part:
-        return self._scan._verdict(self._index).at(start, end)
 
 
 def _failure(kind: QueryKind, found: tuple[str, int] | None) -> _Note:

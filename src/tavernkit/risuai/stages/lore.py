@@ -53,7 +53,7 @@ def lore_line(ctx: Context, bench: Workbench, lore: ActiveLore) -> Line:
     return bench.line(
         ctx,
         lore.role,
-        bench.expand(ctx, lore.prompt),
+        bench.expand(ctx, lore.sourced_prompt),
         f"lore:{lore.source}",
         group="lore",
         priority=int(lore.priority) if math.isfinite(lore.priority) else 0,

@@ -27,7 +27,7 @@ class Positions:
         """The text of the part of that name, with the lore that belongs into it; its macros are still there."""
         for lore in self._injected.get(location, ()):
             if lore.inject is not None:
-                text = lore.inject.into(text, lore.prompt)
+                text = lore.inject.into(text, lore.sourced_prompt)
         pieces: list[str] = []
         at = 0
         for place in _POSITION.finditer(text):
@@ -36,4 +36,4 @@ class Positions:
         return joined("", (*pieces, text[at:])) if pieces else text
 
     def _at(self, name: str) -> str:
-        return joined("\n", (lore.prompt for lore in self._named.get(name, ())))
+        return joined("\n", (lore.sourced_prompt for lore in self._named.get(name, ())))

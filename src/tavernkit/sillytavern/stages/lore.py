@@ -13,7 +13,6 @@ from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, read_further, scri
 from tavernkit.sillytavern.story import PersonaPosition, is_due, note_text
 from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
 from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
-from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
 
 AUTHORS_NOTE = "2_floating_prompt"
 PERSONA = "PERSONA_DESCRIPTION"
@@ -38,7 +37,8 @@ def lore(ctx: Context) -> None:
             f"Some lore did not fit into its budget of {result.budget} tokens.",
             budget=result.budget,
         )
-    _place(ctx, scene, result)
+    scene.insertions = result.insertions
+    _place(ctx, scene, scene.insertions)
     _put_persona_around_note(ctx, scene)
 
 
@@ -143,11 +143,10 @@ def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> World
         )
         for activation in result.activations
     )
-    return result.with_(activations=activations, insertions=arrange(in_prompt_order(activations)))
+    return result.with_(activations=activations)
 
 
-def _place(ctx: Context, scene: Scene, result: WorldInfoResult) -> None:
-    where = result.insertions
+def _place(ctx: Context, scene: Scene, where: Insertions) -> None:
     # Each entry goes on top of what is there, so the one that comes last stands first.
     for example in where.examples:
         found = tuple(with_source_of(dialogue, example.content) for dialogue in split_dialogues(example.content))

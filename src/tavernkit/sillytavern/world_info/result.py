@@ -217,7 +217,6 @@ class WorldInfoResult(LoreResult, frozen=True, kw_only=True):
     entries were gone through, `warnings` what had to be skipped.
     """
 
-    insertions: Insertions
     activations: tuple[ActivatedEntry, ...]
     verdicts: WorldInfoVerdicts
     timed: TimedState
@@ -226,6 +225,11 @@ class WorldInfoResult(LoreResult, frozen=True, kw_only=True):
     overflowed: bool
     passes: int
     warnings: tuple[BuildWarning, ...] = ()
+
+    @property
+    def insertions(self) -> Insertions:
+        """Where everything goes, worked out when it is asked for."""
+        return _arrange(in_prompt_order(self.activations))
 
 
 class _Depth(NamedTuple):
@@ -239,7 +243,7 @@ def in_prompt_order(activations: Sequence[ActivatedEntry]) -> list[ActivatedEntr
     return sorted(activations, key=lambda activation: -activation.entry.order)[::-1]
 
 
-def arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
+def _arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
     """Put contents in their places. In an outlet, the highest order comes first."""
     lists: dict[int, list[str]] = {position: [] for position in range(Position.AT_DEPTH)}
     examples: list[ExampleInsertion] = []

@@ -20,7 +20,6 @@ from tavernkit.sillytavern.world_info.result import (
     WorldInfoResult,
     WorldInfoVerdict,
     WorldInfoVerdicts,
-    arrange,
     in_prompt_order,
 )
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
@@ -355,7 +354,6 @@ class _Scan:
             activated_entries=tuple(activation.entry.source for activation in in_prompt),
             total_tokens=total,
             trim_report=self._trim_report(total),
-            insertions=arrange(in_prompt),
             activations=tuple(activations),
             verdicts=WorldInfoVerdicts(self._verdicts),
             timed=self.timers.after(self.activated),
