@@ -46,7 +46,7 @@ class TestEveryBuild:
             *(("preset", value) for value in ({}, "preset.json", 5)),
             *(("books", value) for value in (None, "x", 5, ["x"], [{}], {}, Book(name="B"))),
             *(("generation_type", value) for value in (None, 5, "nomral", [])),
-            *(("model", value) for value in (5, ["gpt"])),
+            *(("model", value) for value in (5, ["gpt"], {}, [])),
             *(("variables", value) for value in ({}, 5)),
             *(("estimator", value) for value in (len, "gpt")),
             *(("hooks", value) for value in ([], print)),
@@ -61,6 +61,8 @@ class TestEveryBuild:
             *(("reports", value) for value in (None, 5, ["x"])),
             *(("pipeline", value) for value in (5, [])),
             ("persona", "A sailor."),
+            ("character", Character(name="Mira", description=None)),
+            ("user", User(name="Robin", persona=5)),
         ],
     )
     def test_a_wrong_input_is_named(self, build: Callable[..., Any], name: str, value: Any) -> None:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from tavernkit.characters.character import Bundle, Character, CharacterCard, User
 from tavernkit.history import wrap
 from tavernkit.lore.book import Book
@@ -68,6 +70,10 @@ _WANTED: Mapping[str, _Wanted] = {
     "reports": _Wanted("a list of import reports", Iterable),
 }
 
+_TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(field.name for field in msgspec.structs.fields(kind) if field.type is str) for kind in (Character, User)
+}
+
 
 def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport, ...]]:
     """The inputs as stages want them, and the reports of those that were read from files.
@@ -79,6 +85,8 @@ def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport
     for name, value in settled.items():
         if name in _WANTED and (value is not None or name in _REQUIRED):
             check_input(name, value, _WANTED[name])
+            for field in _TEXT_FIELDS.get(type(value), ()):
+                check_input(f"{name}.{field}", getattr(value, field), _WANTED["message"])
     if "history" in settled:
         settled["history"] = _history(settled["history"])
     if "books" in settled:

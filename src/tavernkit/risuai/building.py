@@ -64,7 +64,7 @@ def build(
     settings = RisuSettings() if given is None else unpacked(given, [])
     check_kind("preset", settings, RisuSettings)
     inputs["preset"] = settings if given is None else given
-    if not inputs.get("model"):
+    if inputs.get("model") in (None, ""):
         inputs["model"] = settings.model
 
     card = inputs.get("character")

@@ -80,7 +80,7 @@ def build(
     given = inputs.get("preset")
     preset = ChatPreset() if given is None else unpacked(given, [])
     inputs["preset"] = preset if given is None else given
-    if not inputs.get("model") and isinstance(preset, ChatPreset):
+    if inputs.get("model") in (None, "") and isinstance(preset, ChatPreset):
         inputs["model"] = chosen_model(preset) or None
 
     def choose(ctx: Context) -> Pipeline:
