@@ -15,7 +15,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
 from tests.playground.support.counting import counted_statements
-from tests.playground.support.web import api_client
+from tests.playground.support.web import api_client, browser
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +62,21 @@ async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: s
     assert [(block["content"], block["lore"]) for block in shown["blocks"] if block["lore"]] == [
         ("It freezes.", [{"book": "Harbour", "entry": "1", "name": "Winter", "cause": "key", "key": "ice"}])
     ]
+
+
+async def test_pages_name_the_lore_entries_of_a_block_and_their_keys(sqlite_url: str, tmp_path: Path) -> None:
+    always = {"id": 2, "keys": [], "constant": True, "comment": "Always", "content": "Fog."}
+    cards = {"Ada": {"character_book": {**BOOK, "entries": [*BOOK["entries"], always]}}}
+    async with (
+        prompt_story(sqlite_url, tmp_path, "Yes.", cards=cards) as story,
+        browser(story.runtime, story.user_id) as client,
+    ):
+        await story.say_as("Robin", "Is there ice?")
+        preview = (await client.get(f"/conversations/{story.conversation_id}/preview")).text
+        run = await story.answered("Ada")
+        record = (await client.get(f"/runs/{run.id}")).text
+    assert "Lore: Always (always on); Winter (key: ice)" in preview
+    assert "Lore: Always (always on); Winter (key: ice)" in record
 
 
 async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:
