@@ -63,6 +63,7 @@ from tavernkit.prompt.build import BuildInputs, build, run
 from tavernkit.prompt.built import BuildResult, Built, Reply, Request
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment, Message
+from tavernkit.prompt.parts import Part
 from tavernkit.prompt.pipeline import Pipeline, Stage
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
@@ -121,6 +122,7 @@ __all__ = [
     "NameEnvironment",
     "NameMacros",
     "ParseError",
+    "Part",
     "Pipeline",
     "PipelineError",
     "PlainLore",

@@ -124,3 +124,44 @@ def test_every_character_of_lore_in_a_text_prompt_belongs_to_one_entry(
 ) -> None:
     result = built(story.with_(settings=used), written, preset=TextPreset(max_length=10_000, genamt=100))
     check(result, written)
+
+
+def test_parts_say_by_which_key_each_entry_is_activated() -> None:
+    written = [
+        entry("Tea is dear.", "tea", comment="Tea"),
+        entry("Ships bring it.", "dear", comment="Ships"),
+        entry("It rains.", comment="Rain", position=4, depth=0),
+        entry("Ada: Hm.", comment="Talk", position=5, sticky=2),
+    ]
+    result = built(Story(), written, preset=preset(wi_format="[{0}]"))
+    told = [
+        [(part.source, part.name, part.cause, part.key, block.content[part.start : part.end]) for part in block.parts]
+        for block in result.plan.blocks
+        if block.parts
+    ]
+    assert told == [
+        [
+            ("worldInfoBefore", "", None, None, "["),
+            ("1", "Ships", "recursion", "dear", "Ships bring it.\n"),
+            ("0", "Tea", "key", "tea", "Tea is dear."),
+            ("worldInfoBefore", "", None, None, "]"),
+        ],
+        [("3", "Talk", "constant", None, "Hm.")],
+        [("2", "Rain", "constant", None, "It rains.")],
+    ]
+    assert {part.book for block in result.plan.blocks for part in block.lore_parts} == {"Town"}
+    assert result.result.timed is not None
+    assert list(result.result.timed.sticky) == ["Town.3"]
+    assert Built.decode(result.encode(), SillyTavernResult).plan == result.plan
+
+
+def test_a_template_that_looks_at_its_values_has_parts_where_a_text_is_clear() -> None:
+    used = text_settings(
+        context=ContextTemplate(
+            story_string="{{#each wiBefore}}{{this}}{{/each}}{{lookup this 'wiBefore'}}{{wiBefore.length}}"
+        )
+    )
+    text_preset = TextPreset(max_length=10_000, genamt=100)
+    result = built(Story(settings=used), [entry("Tea is dear.")], preset=text_preset)
+    (block,) = [block for block in result.plan.blocks if block.slot == "story_string"]
+    assert [block.content[part.start : part.end] for part in block.lore_parts] == ["Tea is dear."]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.engine import LoreResult, ScanInput
 from tavernkit.lore.plain import DEFAULT_SCAN_DEPTH
-from tavernkit.prompt.parts import Part
+from tavernkit.prompt.parts import LoreCause, Part
 
 NO_BOOK = Book()
 
@@ -22,15 +22,24 @@ def activation_parts(result: LoreResult, scan_input: ScanInput) -> tuple[Part, .
 
 
 def _part(entry: Entry, book: Book, result: LoreResult, scan_input: ScanInput) -> Part:
-    part = Part(start=0, end=0, kind="lore", source=entry.id, book=book.name or "", name=entry.name or entry.comment)
-    if entry.constant:
-        return part.with_(cause="constant")
-    depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
-    key = _found_key(entry, scan_input.messages[:depth])
-    if key is not None:
-        return part.with_(cause="key", key=key)
-    key = _found_key(entry, (other.content for other in result.activated_entries if other is not entry))
-    return part.with_(cause="key" if key is None else "recursion", key=key)
+    cause: LoreCause = "constant" if entry.constant else "key"
+    key: str | None = None
+    if not entry.constant:
+        depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
+        key = _found_key(entry, scan_input.messages[:depth])
+        if key is None:
+            key = _found_key(entry, (other.content for other in result.activated_entries if other is not entry))
+            cause = "key" if key is None else "recursion"
+    return Part(
+        start=0,
+        end=0,
+        kind="lore",
+        source=entry.id,
+        book=book.name or "",
+        name=entry.name or entry.comment,
+        cause=cause,
+        key=key,
+    )
 
 
 def _found_key(entry: Entry, texts: Iterable[str]) -> str | None:

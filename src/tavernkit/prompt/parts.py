@@ -216,9 +216,11 @@ def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
     another macro, is the part's.
     """
     spans = spans_of(old)
-    inserts = [insert for insert in inserts if spans_of(insert.text)]
-    if new == old or not (spans or inserts):
-        return SourcedText(new, spans) if spans else new
+    inserts = [insert for insert in inserts if spans_of(insert.text)] if inserts else ()
+    if not (spans or inserts):
+        return new
+    if old.startswith(new):
+        return old[: len(new)]
     if len(spans) == 1 and not inserts and spans[0][:2] == (0, len(old)):
         return from_source(new, spans[0][2])
     places = _Places(str(old), new, inserts)

@@ -64,6 +64,21 @@ async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: s
     ]
 
 
+async def test_pages_name_the_lore_entries_of_a_block_and_their_keys(sqlite_url: str, tmp_path: Path) -> None:
+    always = {"id": 2, "keys": [], "constant": True, "comment": "Always", "content": "Fog."}
+    cards = {"Ada": {"character_book": {**BOOK, "entries": [*BOOK["entries"], always]}}}
+    async with (
+        prompt_story(sqlite_url, tmp_path, "Yes.", cards=cards) as story,
+        browser(story.runtime, story.user_id) as client,
+    ):
+        await story.say_as("Robin", "Is there ice?")
+        preview = (await client.get(f"/conversations/{story.conversation_id}/preview")).text
+        run = await story.answered("Ada")
+        record = (await client.get(f"/runs/{run.id}")).text
+    assert "Lore: Always (always on); Winter (key: ice)" in preview
+    assert "Lore: Always (always on); Winter (key: ice)" in record
+
+
 async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:
     async with prompt_story(database_url, tmp_path, "Yes.") as story, asking_at(story) as client:
         await story.say_as("Robin", "Hello?")
