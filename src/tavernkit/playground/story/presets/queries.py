@@ -95,7 +95,7 @@ _OF_RISUAI = frozenset({"promptTemplate", "formatingOrder"})
 
 def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
-    if is_risum(file):
+    if _is_module(file):
         return _read_module(file)
     if is_preset_file(file):
         return _read_risuai(file)
@@ -103,10 +103,15 @@ def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     fields = document if isinstance(document, dict) else {}
     if fields.keys() & _OF_RISUAI:
         return _read_risuai(file)
-    if fields.get("type") == MODULE_TYPE:
-        return _read_module(file)
     preset, report = read_preset(file)
     return preset, report, fields
+
+
+def _is_module(file: bytes) -> bool:
+    if is_risum(file) or MODULE_TYPE.encode() not in file:
+        return is_risum(file)
+    document = parse_json(file, what="The file")
+    return isinstance(document, dict) and document.get("type") == MODULE_TYPE
 
 
 def _read_module(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
