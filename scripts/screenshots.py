@@ -33,6 +33,7 @@ INSIDE = {
     "members": "panel/members",
     "settings": "panel/settings",
     "lore": "panel/lore",
+    "injections": "panel/prompt",
     "runs": "panel/runs",
     "pipelines": "panel/pipelines",
     "tree": "tree",

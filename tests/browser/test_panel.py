@@ -8,7 +8,7 @@ from tests.browser.conftest import Gate
 from tests.browser.looks import NARROWEST, PHONE, assert_accessible, fits, show
 from tests.browser.story import Story
 
-TABS = ("members", "settings", "lore", "state", "pipelines", "runs")
+TABS = ("members", "settings", "lore", "prompt", "state", "pipelines", "runs")
 
 
 def test_the_panel_opens_with_its_tab_in_the_address_and_escape_closes_it(story: Story) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import select, update
 from tavernkit.chats import read_chat, write_chat
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.paths.injections import InjectionIn, list_injections, put_injection
 from tavernkit.playground.story.paths.state import replay, set_beginning, state_at
 from tavernkit.playground.story.paths.writing import add_message
 from tests.playground.chatfiles.moving import bring_in, lines, messages, space_of, swipes, take_out
@@ -26,8 +27,12 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 DATE = "2026-03-09T14:07:05.000Z"
 NOTE = {"note_prompt": "Rain.", "note_depth": 2, "note_position": 1, "note_role": 0, "note_interval": 4}
+INJECTED = {
+    "weather": {"value": "It rains.", "position": 1, "depth": 2, "scan": True, "role": 1, "filter": None},
+    "odd": {"value": 5, "position": "top"},
+}
 HEADER: dict[str, Any] = {
-    "chat_metadata": {"variables": {"hp": 3}, **NOTE, "integrity": "x"},
+    "chat_metadata": {"variables": {"hp": 3}, **NOTE, "integrity": "x", "script_injects": INJECTED},
     "user_name": "Sam",
     "character_name": "Mira",
     "odd": [1],
@@ -59,6 +64,26 @@ async def test_a_file_comes_back_byte_for_byte(database_url: str, tmp_path: Path
     async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         conversation = await bring_in(play, write_chat(chat).encode(), title="Evening")
         assert await take_out(play, conversation.id) == write_chat(chat)
+
+
+async def test_injections_of_a_file_come_in_and_those_of_a_conversation_go_out(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
+        conversation = await bring_in(play, lines(HEADER, SAID), title="Evening")
+        (row,) = await list_injections(play.runtime, play.viewer, conversation.id)
+        assert (row.name, row.content, row.position, row.depth, row.role, row.scan) == (
+            *("weather", "It rains.", "chat", 2, "user"),
+            True,
+        )
+        for name, ephemeral in (("rule", False), ("hint", True)):
+            new = InjectionIn(content="Be brief.", position="before", ephemeral=ephemeral)
+            await put_injection(play.runtime, play.viewer, conversation.id, name, new)
+        header = json.loads((await take_out(play, conversation.id)).splitlines()[0])
+        assert header["chat_metadata"]["script_injects"] == {
+            "rule": {"value": "Be brief.", "position": 2, "depth": 4, "scan": False, "role": 0},
+            "weather": INJECTED["weather"],
+        }
 
 
 async def test_what_is_stored_is_what_the_file_says(database_url: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.story.paths.variables import get_globals
-from tavernkit.playground.story.presets.service import import_preset
+from tavernkit.playground.story.presets.service import delete_preset, import_preset
 from tavernkit.playground.story.settings.service import change_conversation_settings
 from tavernkit.risuai.files import read_risum, write_risum
 from tavernkit.risuai.lore_entry import LoreEntry
@@ -99,6 +99,11 @@ async def test_modules_are_switched_on_the_panel(sqlite_url: str, tmp_path: Path
         assert await state(enabled="true") == "On in this conversation · off in the space"
         assert await state(enabled="true", place="space") == "On in this conversation · on in the space"
         assert await state(enabled="false") == "Off in this conversation · on in the space"
+        # One that was deleted keeps nobody from switching others.
+        fog = await imported(story, Module(name="Fog", id="m2"))
+        assert (await client.post(f"{tab}/modules/{fog}", data={"enabled": "true"})).status_code == 303
+        await delete_preset(story.runtime, story.viewer, fog)
+        assert await state(enabled="true") == "On in this conversation · on in the space"
         settings = await client.get(f"/conversations/{story.conversation_id}/panel/settings")
         assert "RisuAI modules" not in settings.text
 

@@ -34,6 +34,7 @@ from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.settings import router as settings_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api
+from tavernkit.playground.edge.api.toggles import router as toggles_api
 from tavernkit.playground.edge.health import health
 from tavernkit.playground.edge.models_api.api import router as models
 from tavernkit.playground.edge.pages.accounts import router as accounts
@@ -67,16 +68,8 @@ PAGES = (
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
-    *(
-        injections_api,
-        state_api,
-        global_variables_api,
-        artifacts_api,
-        settings_api,
-        chatfiles_api,
-        characters_api,
-        blobs_api,
-    ),
+    *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
+    *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api),
 )

@@ -9,14 +9,11 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
-from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.story.previews import service
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.prompting.cast import Platform
-from tavernkit.playground.story.prompting.toggles import SetToggle, list_toggles, set_toggle
 from tavernkit.prompt.parts import LoreCause
-from tavernkit.risuai.toggles import ToggleType
 
 
 class LoreSourceOut(BaseModel):
@@ -152,34 +149,6 @@ class ComparisonOut(BaseModel):
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
 
 
-class ToggleOut(BaseModel):
-    """A switch of a preset or module of RisuAI, or what stands between them."""
-
-    key: str = Field(description="Macros read it as the global variable `toggle_` and this.")
-    label: str
-    type: ToggleType
-    options: list[str] = Field(description="What a `select` offers; its value is the place of one, counted from 0.")
-    value: str = Field(description="`1` or `0` for a switch; empty where nobody has set it.")
-
-    @classmethod
-    def of(cls, one: SetToggle) -> Self:
-        toggle = one.toggle
-        label, options = storable(toggle.label), list(map(storable, toggle.options))
-        return cls(key=storable(toggle.key), label=label, type=toggle.type, options=options, value=storable(one.value))
-
-
-class TogglesOut(BaseModel):
-    """The switches that are in use in a conversation, in their order."""
-
-    items: list[ToggleOut]
-
-
-class ToggleIn(StrictModel):
-    """What a switch is set to."""
-
-    value: str = Field(max_length=20_000)
-
-
 class PreviewIn(StrictModel):
     """Which prompt to look at."""
 
@@ -213,20 +182,3 @@ async def preview_prompt(caller: ApiCaller, conversation_id: ConversationId, bod
     """The prompt that would be sent now. No model is asked, and nothing is written."""
     prompt = await service.preview_prompt(*caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
     return SentPromptOut.of(prompt)
-
-
-@router.get("/conversations/{conversation_id}/toggles", responses=documented())
-async def show_toggles(caller: ApiCaller, conversation_id: ConversationId) -> TogglesOut:
-    """The switches that presets and modules of RisuAI bring into a conversation, and what they are set to."""
-    return TogglesOut(items=[ToggleOut.of(one) for one in await list_toggles(*caller, conversation_id)])
-
-
-@router.put("/conversations/{conversation_id}/toggles/{key:path}", responses=documented(409))
-async def change_toggle(
-    caller: ApiCaller,
-    conversation_id: ConversationId,
-    key: Annotated[str, Path(min_length=1, max_length=180, description="The switch.")],
-    body: ToggleIn,
-) -> ToggleOut:
-    """Set such a switch: a global variable of the space's owner, which all of their spaces share."""
-    return ToggleOut.of(await set_toggle(*caller, conversation_id, key, body.value))

@@ -30,6 +30,7 @@ from tavernkit.playground.story.chatfiles.messages import (
     written_header,
     written_message,
 )
+from tavernkit.playground.story.paths.injections import injections_of
 from tavernkit.playground.story.paths.state import State, state_at
 from tavernkit.values import Json, Value
 
@@ -171,6 +172,10 @@ async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
             beginning=await beginning_of(session, conversation.id),
             state=await state_at(session, conversation.id, conversation.last_seq),
             note=note if isinstance(note, dict) else {},
+            # Others who may read the story do not see what is behind it.
+            injections=await injections_of(session, conversation.id)
+            if access.member is not None or access.level >= Access.ADMINISTER
+            else None,
         )
         return ChatExport(
             conversation_id=conversation.id,

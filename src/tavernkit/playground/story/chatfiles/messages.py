@@ -1,6 +1,7 @@
 """One message of a chat file and one message here, each made of the other without loss.
 
-Likewise the first line of a file and what a conversation knows beside its messages: variables and the author's note.
+Likewise the first line of a file and what a conversation knows beside its messages: variables, the author's note and
+injections.
 
 A message that came from a file keeps, in its metadata under `sillytavern`, what the file said beside the texts; so does
 each swipe. What our own messages have and SillyTavern's do not goes into the file under `tavernkit`, where SillyTavern
@@ -9,16 +10,20 @@ leaves it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
+from pydantic import ValidationError
 
 from tavernkit.chats import ChatFile, ChatHeader, ChatMessage, StrayLine
 from tavernkit.chats.dates import iso_date
+from tavernkit.playground.base.database.models import ConversationInjection
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.paths.injections import MAX_INJECTIONS, MAX_NAME_CHARACTERS, InjectionIn
 from tavernkit.playground.story.paths.state import State
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
@@ -253,6 +258,8 @@ CHAT_FILE = "chat_file"
 """Where the settings of a conversation keep what its file said."""
 
 VARIABLE = "variables."
+INJECTIONS = "script_injects"
+"""Where SillyTavern's files have injections, by name."""
 
 # SillyTavern's numbers for places and roles.
 _POSITIONS = {"none": -1, "after": 0, "chat": 1, "before": 2}
@@ -308,6 +315,47 @@ def note_patch(chat: ChatFile) -> dict[str, Json]:
     return {key: value for key, value in note.items() if value is not None}
 
 
+def injections_of_file(metadata: JsonObject) -> dict[str, InjectionIn]:
+    """The injections that a file names; one that nobody could have typed here is left out."""
+    written = metadata.get(INJECTIONS)
+    found: dict[str, InjectionIn] = {}
+    for name, fields in written.items() if isinstance(written, Mapping) else ():
+        source = LooseObject(_object(fields), ReportBuilder())
+        with suppress(ValidationError):
+            injection = InjectionIn.model_validate(
+                {
+                    "content": storable(source.text("value")),
+                    "position": _named(_POSITIONS, source.raw("position")),
+                    "depth": source.integer("depth"),
+                    "role": _named(_ROLES, source.raw("role")) or "system",
+                    "scan": source.flag("scan"),
+                }
+            )
+            if len(found) < MAX_INJECTIONS and 0 < len(storable(name)) <= MAX_NAME_CHARACTERS:
+                found[storable(name)] = injection
+    return found
+
+
+def _with_injections(metadata: JsonObject, rows: Iterable[ConversationInjection]) -> dict[str, Json]:
+    """What a file says, with the injections as they are now; those for one prompt have no place in it."""
+    now = {row.name: InjectionIn.model_validate(row, from_attributes=True) for row in rows if not row.ephemeral}
+    if now == injections_of_file(metadata):
+        return dict(metadata)
+    before = _object(metadata.get(INJECTIONS))
+    written: dict[str, Json] = {
+        name: {
+            **_object(before.get(name)),
+            "value": one.content,
+            "position": _POSITIONS[one.position],
+            "depth": one.depth,
+            "scan": one.scan,
+            "role": _ROLES[one.role],
+        }
+        for name, one in now.items()
+    }
+    return {**metadata, INJECTIONS: written}
+
+
 def written_header(
     kept: JsonObject | None,
     *,
@@ -316,8 +364,10 @@ def written_header(
     beginning: JsonObject,
     state: JsonObject,
     note: JsonObject,
+    injections: Iterable[ConversationInjection] | None,
 ) -> ChatHeader | None:
-    """The header of a file: as it was read, with the variables and the note as they are now.
+    """The header of a file: as it was read, with the variables, the note and the injections as they are now; without
+    `injections`, those that were read.
 
     A file that had none gets one only if there is something to say.
     """
@@ -333,6 +383,8 @@ def written_header(
     for key, value in _note_fields(note).items():
         if key not in metadata or metadata[key] != value:
             metadata[key] = value
+    if injections is not None:
+        metadata = _with_injections(metadata, injections)
     if beginning != {f"{VARIABLE}{name}": value for name, value in variables.items()}:
         metadata[OURS] = {"beginning": dict(beginning)}
     if kept is not None and theirs is None and not metadata:

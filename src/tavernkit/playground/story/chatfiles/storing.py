@@ -16,6 +16,7 @@ from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
+    ConversationInjection,
     Message,
     MessageSwipe,
     PathSnapshot,
@@ -30,6 +31,7 @@ from tavernkit.playground.story.chatfiles.messages import (
     NewMessage,
     beginning_of,
     delta_of,
+    injections_of_file,
     kept_of,
     new_message,
     note_patch,
@@ -252,6 +254,13 @@ async def begin_conversation(
     session.add(conversation)
     await session.flush()
     conversation.root_conversation_id = conversation.id
+    header = chat.file.header
+    session.add_all(
+        ConversationInjection(
+            **one.model_dump(), conversation_id=conversation.id, name=name, token=conversation.id, after_seq=count
+        )
+        for name, one in injections_of_file({} if header is None else header.chat_metadata).items()
+    )
     if chat.beginning:
         session.add(PathSnapshot(conversation_id=conversation.id, seq=0, state=chat.beginning))
     await session.flush()

@@ -91,17 +91,22 @@ def blank_preset(kind: str) -> dict[str, Json]:
 
 def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
-    if is_risum(file):
+    if _is_module(file):
         return _read_module(file)
     if is_preset_file(file):
         return _read_risuai(file)
     document = parse_json(file, what="The preset")
-    if isinstance(document, dict) and document.get("type") == MODULE_TYPE:
-        return _read_module(file)
     preset, report = read_preset(file)
     written = write_preset(preset)
     # The fields keep the order of the file, unless the preset was only a part of it.
     return preset, report, document if isinstance(document, dict) and document == written else written
+
+
+def _is_module(file: bytes) -> bool:
+    if is_risum(file) or MODULE_TYPE.encode() not in file:
+        return is_risum(file)
+    document = parse_json(file, what="The file")
+    return isinstance(document, dict) and document.get("type") == MODULE_TYPE
 
 
 def _read_module(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,8 +47,8 @@ class FileTokenizer:
         return _counting.submit(self._file.tokenize, text).result()
 
 
-_loaded: OrderedDict[str, FileTokenizer] = OrderedDict()
-"""The tokenizers that were used last in this process, by the hash of their files."""
+_loaded: dict[str, FileTokenizer] = {}
+"""The tokenizers that were read last in this process, by the hash of their files."""
 
 
 async def estimator_for(session: AsyncSession, provider: Provider) -> TokenEstimator:
@@ -57,15 +56,14 @@ async def estimator_for(session: AsyncSession, provider: Provider) -> TokenEstim
     sha256 = provider.tokenizer_sha256
     if sha256 is None:
         return default_estimator()
-    if sha256 not in _loaded:
-        data = await session.scalar(select(Blob.data).where(Blob.sha256 == sha256))
-        try:
-            return default_estimator() if data is None else await _load(sha256, data)
-        except EncodingUnavailable as error:
-            log.warning("The tokenizer of provider %s is not used: %s", provider.name, error)
-            return default_estimator()
-    _loaded.move_to_end(sha256)
-    return _loaded[sha256]
+    if (known := _loaded.get(sha256)) is not None:
+        return known
+    data = await session.scalar(select(Blob.data).where(Blob.sha256 == sha256))
+    try:
+        return default_estimator() if data is None else await _load(sha256, data)
+    except EncodingUnavailable as error:
+        log.warning("The tokenizer of provider %s is not used: %s", provider.name, error)
+        return default_estimator()
 
 
 async def set_tokenizer(runtime: Runtime, viewer: Viewer, provider_id: UUID, file: bytes) -> Provider:
@@ -101,16 +99,16 @@ async def _change(session: AsyncSession, viewer: Viewer, provider_id: UUID, sha2
 
 async def _load(sha256: str, data: bytes) -> FileTokenizer:
     """Raises EncodingUnavailable."""
-    file = await asyncio.get_running_loop().run_in_executor(_counting, _read, data)
-    tokenizer = _loaded[sha256] = FileTokenizer(file)
-    while len(_loaded) > MOST_LOADED:
-        _loaded.popitem(last=False)
-    return tokenizer
+    return await asyncio.get_running_loop().run_in_executor(_counting, _read, sha256, data)
 
 
-def _read(data: bytes) -> TokenizerFile:
-    """The library reads tokenizers from files alone."""
+def _read(sha256: str, data: bytes) -> FileTokenizer:
+    """The library reads tokenizers from files alone. What was read longest ago goes in the thread that has read it."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
         path.write_bytes(data)
-        return load_tokenizer_file(path)
+        file = load_tokenizer_file(path)
+    while len(_loaded) >= MOST_LOADED:
+        del _loaded[next(iter(_loaded))]
+    tokenizer = _loaded[sha256] = FileTokenizer(file)
+    return tokenizer

@@ -39,13 +39,20 @@ from tavernkit.playground.story.settings_schema.resolving import (
 from tavernkit.values import JsonObject
 
 
-async def refuse_unknown_in(session: AsyncSession, viewer: Viewer, changes: Changes) -> None:
-    """Refuse changes that point to what is not there or belongs to somebody else."""
+async def refuse_unknown_in(
+    session: AsyncSession, viewer: Viewer, changes: Changes, before: SettingsOut | None = None
+) -> None:
+    """Refuse changes that point to what is not there or belongs to somebody else; what a list had before may stay."""
     for path, value in changes.items():
-        wanted = SETTINGS[path].leaf.refers_to
-        if wanted and value is not None:
-            for id in value if isinstance(value, list) else [value]:
-                await _refuse_unknown(session, viewer, path, id, wanted)
+        setting = SETTINGS[path]
+        if not setting.leaf.refers_to or value is None:
+            continue
+        ids, known = [value], set[str]()
+        if isinstance(value, list) and before is not None:
+            ids, known = value, set(before.effective[setting.group][setting.name].value)
+        for id in ids:
+            if str(id) not in known:
+                await _refuse_unknown(session, viewer, path, id, setting.leaf.refers_to)
 
 
 async def _refuse_unknown(
@@ -159,7 +166,7 @@ async def _change(
 ) -> None:
     """Check the whole patch, count the change, and make it; or none of the three."""
     changes = read_patch(patch, layer)
-    await refuse_unknown_in(session, viewer, changes)
+    await refuse_unknown_in(session, viewer, changes, before)
     advance(row, settings_version, what="settings", current=before)
     apply_changes(row, changes)
 
