@@ -18,6 +18,7 @@ from tavernkit import (
     Entry,
     EvictionRecord,
     Injection,
+    LoadHooks,
     LoreResult,
     MacroRegistry,
     Message,
@@ -29,12 +30,15 @@ from tavernkit import (
     Trace,
     TraceCollector,
     TraceStage,
+    Trimmer,
     TrimReport,
     TrimResult,
     User,
     Variables,
     build,
     characters,
+    risuai,
+    sillytavern,
 )
 from tavernkit.lore import read_book
 from tavernkit.prompt.tokens import CharacterRatio
@@ -44,16 +48,18 @@ from tavernkit.sillytavern.macros.environment import Environment
 
 VALUES = [
     *(Block, BuildResult, BuildWarning, Built, Character, Entry, EvictionRecord, Injection, LoreResult, Message),
-    *(Book, Plan, ScanInput, Trace, TraceStage, TrimReport, TrimResult, User),
+    *(Book, Plan, ScanInput, Trace, TraceStage, TrimReport, TrimResult, User, sillytavern.Story, risuai.Story),
 ]
 MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: value.__name__)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value.__module__}.{value.__name__}")
 def test_every_value_is_made_by_name_and_frozen(value: Any) -> None:
     assert value.__struct_config__.frozen
     assert {one.kind for one in inspect.signature(value).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     assert hasattr(value, "with_")
+    with pytest.raises(TypeError, match="colour"):
+        value(colour="red")
 
 
 def test_an_update_is_another_value() -> None:
@@ -152,12 +158,30 @@ def test_a_message_has_its_index_and_what_else_it_carries_is_metadata() -> None:
 
 
 def test_build_hooks_see_one_build_and_load_hooks_none() -> None:
-    hooks, seen = BuildHooks(), []
+    hooks, seen, loaded = BuildHooks(), [], []
+    load_hooks = LoadHooks()
+    load_hooks.on_load("app", loaded.append)
+    load_hooks.run("app", hooks)
     hooks.before_build(lambda ctx: seen.append(("before", ctx.plan is None)))
     hooks.after_build(lambda ctx: seen.append(("after", ctx.plan is None)))
     for _ in range(2):
         build(character=MIRA, user=ROBIN, hooks=hooks)
     assert seen == [("before", True), ("after", False)] * 2
+    assert loaded == [hooks]
+
+
+def test_a_trim_report_adds_up() -> None:
+    blocks = [Block(role="user", content="x" * 40, token_budget_group="history") for _ in range(3)]
+    trimmer, estimator = Trimmer("group_order"), CharacterRatio()
+    report = trimmer.trim(blocks, budget=25, estimator=estimator).report
+    assert (report.strategy, report.budget_tokens, report.over_budget) == ("group_order", 25, True)
+    assert report.eviction_count == len(report.evictions) == 1
+    assert (
+        report.tokens_saved
+        == report.initial_tokens - report.final_tokens
+        == sum(record.token_count for record in report.evictions)
+    )
+    assert not trimmer.trim(blocks, budget=1000, estimator=estimator).report.over_budget
 
 
 def test_a_trace_adds_up_and_says_whether_the_build_succeeded() -> None:
@@ -170,6 +194,12 @@ def test_a_trace_adds_up_and_says_whether_the_build_succeeded() -> None:
     with pytest.raises(ValueError, match="character="):
         build(user=ROBIN, instrumenter=collector)
     assert not trace.with_(stages=collector.stages).is_success
+
+
+def test_a_plan_speaks_openais_dialect_unless_another_is_named() -> None:
+    plan = Plan(blocks=(Block(role="user", content="Hi"),))
+    assert plan.to_messages() == plan.to_messages(dialect="openai") == [{"role": "user", "content": "Hi"}]
+    assert plan.to_messages(dialect="text") == "user: Hi\nassistant:"
 
 
 def test_nobody_watches_unless_asked_to() -> None:
