@@ -183,6 +183,19 @@ def test_only_the_failing_stage_is_marked() -> None:
     assert collector.stages[1].stats["error"] == "KeyError"
 
 
+def test_counters_belong_to_the_stage_that_emits_them_or_to_the_one_they_name() -> None:
+    def counting(ctx: Context) -> None:
+        ctx.instrument("stat", key="entries", value=2)
+        ctx.instrument("stat", stage="helper", key="depth", value=3)
+
+    collector = TraceCollector()
+    Pipeline([("counting", counting)]).run(Context(instrumenter=collector))
+    assert [(stage.name, stage.stats) for stage in collector.stages] == [
+        ("counting", {"entries": 2}),
+        ("helper", {"depth": 3}),
+    ]
+
+
 def test_lazy_payloads_are_made_only_for_a_listener() -> None:
     made: list[str] = []
 

@@ -225,6 +225,7 @@ class TestBudget:
             estimator=Words(),
         )  # fmt: skip
         assert texts(plan) == ["high high high"]
+        assert [warning.code for warning in plan.warnings] == ["lore_over_budget"]
 
     @settings(max_examples=30)
     @given(st.lists(st.integers(1, 40), min_size=1, max_size=10), st.integers(330, 700))

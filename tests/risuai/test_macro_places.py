@@ -7,7 +7,7 @@ import pytest
 from tavernkit import Character, Injection, Injections, StrictModeError, User
 from tavernkit.risuai import RisuSettings, Story, build
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.errors import CBSSyntaxError
+from tavernkit.risuai.errors import CBSError, CBSStackOverflowError, CBSSyntaxError
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.settings import PromptCard
 
@@ -53,6 +53,24 @@ def test_blocks_that_cannot_be_read_are_warned_about_and_refused_by_a_strict_bui
         with pytest.raises(CBSSyntaxError, match=r"character\.scenario: .+ at character \d+") as raised:
             build(user=User(name="Robin"), story=Story(character=mira), message="Hi", strict=True)
         assert raised.value.position is not None
+
+
+def test_texts_that_bring_in_too_many_others_are_warned_about_and_refused_by_a_strict_build() -> None:
+    mira = Character(name="Mira", description="{{#func f}}{{call::f}}{{/func}}{{call::f}}")
+    plan = build(character=mira, user=User(name="Robin")).plan
+    assert [message.content for message in plan.messages] == ["ERROR: Call stack limit reached"]
+    assert [(warning.code, warning.where["place"]) for warning in plan.warnings] == [
+        ("cbs_stack_overflow", "character.description")
+    ]
+    with pytest.raises(CBSStackOverflowError, match=r"^character\.description: More than 20 texts"):
+        build(character=mira, user=User(name="Robin"), strict=True)
+
+
+def test_a_strict_build_names_the_text_that_costs_too_much() -> None:
+    growing = "{{#func f}}" + "{{arg::1}}" * 10 + "{{/func}}" + "{{call::f::" * 15 + "y" + "}}" * 15
+    mira = Character(name="Mira", description=growing)
+    with pytest.raises(CBSError, match=r"^character\.description: A text costs too much"):
+        build(character=mira, user=User(name="Robin"), strict=True)
 
 
 def test_a_strict_build_refuses_a_macro_that_does_not_exist() -> None:

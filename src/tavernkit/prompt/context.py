@@ -278,17 +278,20 @@ class Context:
         raise error
 
     def instrument(self, event: Event, /, lazy: Callable[[], Mapping[str, Any]] | None = None, **payload: Any) -> None:
-        """Tell the instrumenter, if there is one; `lazy` is called for more payload only then."""
+        """Tell the instrumenter, if there is one; `lazy` is called for more payload only then.
+
+        The payload's `stage` is the current one, unless it names another.
+        """
         if self.instrumenter is None:
             return
+        payload.setdefault("stage", self.current_stage)
         if lazy is not None:
             payload.update(lazy())
         self.instrumenter(event, **payload)
 
     def stat(self, key: str, value: object) -> None:
         """Attach a counter to the current stage's trace."""
-        if self.instrumenter is not None:
-            self.instrumenter("stat", stage=self.current_stage, key=key, value=value)
+        self.instrument("stat", key=key, value=value)
 
 
 def _given(value: T | None, otherwise: Callable[[], T]) -> T:

@@ -45,7 +45,6 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     ctx.trim_report = report
     ctx.instrument(
         "trim",
-        stage=ctx.current_stage,
         blocks=len(ctx.blocks),
         budget=report.budget_tokens,
         initial_tokens=report.initial_tokens,

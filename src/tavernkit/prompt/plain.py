@@ -72,9 +72,7 @@ def lore(ctx: Context) -> None:
     engine = ctx.lore_engine or PlainLore(ctx.estimator, model_hint=ctx.model)
     result = engine.scan(scan_input)
     ctx.lore_result = result.with_(parts=result.parts or activation_parts(result, scan_input))
-    ctx.instrument(
-        "lore_scan", stage=ctx.current_stage, activated=len(result.activated_entries), tokens=result.total_tokens
-    )
+    ctx.instrument("lore_scan", activated=len(result.activated_entries), tokens=result.total_tokens)
     if result.trim_report is not None:
         left_out = result.trim_report.eviction_count
         ctx.warn("lore_over_budget", f"{left_out} lore entries did not fit into the lore budget.", count=left_out)

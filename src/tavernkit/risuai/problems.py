@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import StrictModeError, TavernKitError
-from tavernkit.risuai.errors import CBSError, CBSSyntaxError
+from tavernkit.risuai.errors import CBSError, CBSStackOverflowError, CBSSyntaxError
 from tavernkit.values import Value
 
-ProblemCode: TypeAlias = Literal["unknown_macro", "cbs_syntax", "macro_limit"]
+ProblemCode: TypeAlias = Literal["unknown_macro", "cbs_syntax", "cbs_stack_overflow", "macro_limit"]
 
 FOR_LATER = frozenset(
     {"asset", "emotion", "audio", "bg", "bgm", "video", "videoimg", "image", "img", "path", "raw", "inlay", "inlayed"}
@@ -39,6 +39,15 @@ class SyntaxProblem(CBSProblem, frozen=True, kw_only=True):
 
     def error(self, sentence: str) -> TavernKitError:
         return CBSSyntaxError(sentence, position=self.position, block_type=self.block_type)
+
+
+class StackProblem(CBSProblem, frozen=True, kw_only=True):
+    """A text that brings in too many others."""
+
+    code: ProblemCode = "cbs_stack_overflow"
+
+    def error(self, sentence: str) -> TavernKitError:
+        return CBSStackOverflowError(sentence)
 
 
 ProblemHandler: TypeAlias = Callable[[CBSProblem], None]

@@ -8,7 +8,7 @@ TavernKitError
 │   └── UnconsumedMacroError      a placeholder that is still there when everything has been expanded
 ├── ParseError
 │   └── tavernkit.LoreParseError
-│       └── LoreParseError        a world file or one of its entries that cannot be read
+│       └── LoreParseError        an entry of World Info that cannot be used
 ├── InvalidInstructError          an instruct template whose sequences are no text
 ├── InvalidContextTemplateError   a context template whose story string is no text
 └── GroupError                    a group in which the wanted speaker cannot speak
@@ -45,7 +45,7 @@ class UnconsumedMacroError(MacroError):
 
 
 class LoreParseError(errors.LoreParseError):
-    """A world file or one of its entries that cannot be read."""
+    """An entry of World Info that cannot be used, such as one with a key that takes too long."""
 
 
 class InvalidInstructError(TavernKitError):

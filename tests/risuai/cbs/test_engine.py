@@ -165,6 +165,8 @@ class TestEngine:
         engine.functions.register("user", lambda _: "Robin", aliases=["me"])
         here = CBSEnvironment(scene())
         assert engine.expand("{{sky now::Rain}}, {{me}}, {{char}}", here) == "Rain over Robin, Robin, {{char}}"
+        with pytest.raises(TypeError, match="'alias'"):
+            engine.functions.register("moon", lambda _: "full", alias="luna")
         assert engine.expand("{{weather}}", here) == "{{weather}}"
 
     def test_a_function_can_leave_its_macro_in_the_text(self) -> None:

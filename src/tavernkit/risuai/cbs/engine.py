@@ -10,7 +10,7 @@ from tavernkit.risuai.cbs.environment import CBSEnvironment, as_environment
 from tavernkit.risuai.cbs.functions import BUILTIN
 from tavernkit.risuai.cbs.limits import Fuel, OutOfFuel
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.cbs.parse import Circumstances, Lineage, parse
+from tavernkit.risuai.cbs.parse import SHOWN, Circumstances, Lineage, parse
 from tavernkit.risuai.cbs.registry import Functions
 from tavernkit.risuai.cbs.scanner import ScriptCache
 from tavernkit.risuai.errors import CBSError
@@ -18,7 +18,6 @@ from tavernkit.risuai.problems import CBSProblem
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import join_halves
 
-_QUOTED = 80
 _TOO_DEAR = (
     "A text costs too much to expand. Look for an {{#each}} inside another one, or for a macro that brings in the text "
     "that it stands in."
@@ -44,6 +43,7 @@ class CBS:
             return text
         environment = as_environment(environment)
         circumstances = Circumstances(
+            text=text,
             scene=environment.scene,
             functions=self.functions.table,
             cache=self._cache,
@@ -54,11 +54,12 @@ class CBS:
         try:
             return join_halves(parse(text, circumstances, lineage, environment.temporary, is_outermost=True))
         except OutOfFuel:
-            if environment.options.strict:
-                raise CBSError(_TOO_DEAR) from None
+            is_strict, snippet = environment.options.strict, text[:SHOWN]
             if environment.scene.on_problem is not None:
-                sentence = f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…"
-                environment.scene.on_problem(CBSProblem(code="macro_limit", message=sentence, snippet=text[:_QUOTED]))
+                sentence = _TOO_DEAR if is_strict else f"{_TOO_DEAR} It is told as it was written: {snippet}…"
+                environment.scene.on_problem(CBSProblem(code="macro_limit", message=sentence, snippet=snippet))
+            if is_strict:
+                raise CBSError(_TOO_DEAR) from None
             return text
 
 

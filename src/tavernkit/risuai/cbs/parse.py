@@ -27,20 +27,25 @@ from tavernkit.risuai.cbs.scanner import (
     read_tag,
 )
 from tavernkit.risuai.errors import CBSStackOverflowError, CBSSyntaxError
-from tavernkit.risuai.problems import FOR_LATER, CBSProblem, ProblemHandler, SyntaxProblem
+from tavernkit.risuai.problems import FOR_LATER, CBSProblem, ProblemHandler, StackProblem, SyntaxProblem
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import replace_all
 
 TOO_MANY_PARSES: Final = "ERROR: Call stack limit reached"
-SHOWN: Final = 40
-"""How much of a macro that never closes is shown."""
+STACK_LIMIT: Final = (
+    f"More than {MOST_PARSES} texts were to be parsed within one. "
+    "Look for a function that calls itself, or call functions less often."
+)
+SHOWN: Final = 80
+"""How much is shown of a text, or of a macro that never closes."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Circumstances:
-    """What all parses that come from one text share."""
+    """What all parses that come from one text share; `text` is that text."""
 
+    text: str
     scene: RisuScene
     functions: Mapping[str, CBSFunction]
     cache: ScriptCache
@@ -88,7 +93,7 @@ def parse(
     """Expand a text; the outermost one is the one whose positions errors can name."""
     lineage.parses += 1
     if lineage.parses > MOST_PARSES:
-        return _refuse_to_parse(lineage)
+        return _refuse_to_parse(circumstances, lineage)
     if "{" not in text and "<" not in text:
         return text
     script = circumstances.cache.script_of(text)
@@ -104,12 +109,11 @@ def _parse_for_functions(circumstances: Circumstances, branch: Lineage) -> Calla
     return lambda text: parse(text, circumstances, branch, {})
 
 
-def _refuse_to_parse(lineage: Lineage) -> str:
+def _refuse_to_parse(circumstances: Circumstances, lineage: Lineage) -> str:
+    if circumstances.tell is not None:
+        circumstances.tell(StackProblem(message=STACK_LIMIT, snippet=circumstances.text[:SHOWN]))
     if lineage.options.strict:
-        raise CBSStackOverflowError(
-            f"More than {MOST_PARSES} texts were to be parsed within one. "
-            "Look for a function that calls itself, or call functions less often."
-        )
+        raise CBSStackOverflowError(STACK_LIMIT)
     return TOO_MANY_PARSES
 
 
@@ -302,7 +306,7 @@ class _Parse:
     def _call_defined(self, call: FunctionCall) -> bool:
         lineage = self._lineage
         if lineage.parses > MOST_PARSES:
-            self._append(_refuse_to_parse(lineage))
+            self._append(_refuse_to_parse(self._circumstances, lineage))
             return True
         body = self._defined.get(call.arguments[0])
         if body is None:

@@ -53,8 +53,11 @@ class Functions:
         return self._functions
 
     def register(self, name: str, handler: CBSFunction, **metadata: Any) -> None:
-        """Add or replace a function; `metadata["aliases"]` are further names."""
-        for spelt in (name, *metadata.get("aliases", ())):
+        """Add or replace a function; `metadata["aliases"]`, which is all there may be, are further names."""
+        aliases = metadata.pop("aliases", ())
+        if metadata:
+            raise TypeError(f"a CBS function may have aliases, but no {min(metadata)!r}")
+        for spelt in (name, *aliases):
             self._functions[plain_name(spelt)] = handler
 
     def copy(self) -> Functions:

@@ -28,6 +28,13 @@ def lore(ctx: Context) -> None:
     bench.lore = result
     tell(ctx, result.warnings)
     active = result.active
+    ctx.instrument("lore_scan", activated=len(active), tokens=result.total_tokens)
+    if result.left_out:
+        ctx.warn(
+            "lore_over_budget",
+            f"{len(result.left_out)} lore entries did not fit into the lore budget of {result.budget} tokens.",
+            budget=result.budget,
+        )
     bench.positions = Positions(active)
     bench.depth_lore = [lore for lore in active if _stands_in_chat(lore)]
     bench.parts["lorebook"] += _lines(ctx, bench, (lore for lore in active if lore.pos == "" and lore.inject is None))
@@ -45,7 +52,6 @@ def lore(ctx: Context) -> None:
     at_end = [lore for lore in active if lore.pos == "depth" and lore.depth == 0]
     at_end.sort(key=lambda lore: lore.role == "assistant")
     bench.parts["postEverything"] += _lines(ctx, bench, at_end)
-    ctx.stat("activated", len(active))
 
 
 def lore_line(ctx: Context, bench: Workbench, lore: ActiveLore) -> Line:

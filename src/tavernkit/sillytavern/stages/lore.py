@@ -26,9 +26,7 @@ def lore(ctx: Context) -> None:
     _put_persona_in_chat(ctx, scene)
     result = _after_scripts(ctx, scene, _scan(ctx, scene))
     scene.world = ctx.lore_result = result
-    ctx.instrument(
-        "lore_scan", stage=ctx.current_stage, activated=len(result.activated_entries), tokens=result.total_tokens
-    )
+    ctx.instrument("lore_scan", activated=len(result.activated_entries), tokens=result.total_tokens)
     for warning in result.warnings:
         ctx.warn(warning.code, warning.message, error=LoreParseError(warning.message), **warning.where)
     if result.overflowed:

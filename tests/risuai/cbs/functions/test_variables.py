@@ -72,6 +72,8 @@ def test_global_variables() -> None:
     scene = a_scene()
     scene.variables.set("toggle_lamp", "1", "global")
     assert says("{{getglobalvar::toggle_lamp}} {{getglobalvar::lamp}} {{getglobalvar}}", scene) == "1 null null"
+    assert says("{{setglobalvar::toggle_lamp::0}}", scene) == "{{setglobalvar::toggle_lamp::0}}"
+    assert scene.variables.get("toggle_lamp", "global") == "1"
 
 
 @pytest.mark.parametrize(
