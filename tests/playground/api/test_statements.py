@@ -53,6 +53,7 @@ async def test_statements_do_not_grow_with_the_rows(sqlite_url: str, tmp_path: P
         # Pipelines run by themselves only where no reply is written.
         await things.get("pipeline_run_id")
         await things.get("run_id")
+        await things.get("tag")
         await grow(world, things, FEW)
         few = await counts(world, things)
         await grow(world, things, MANY)
