@@ -131,6 +131,8 @@ def covered(text: str, source: str) -> str:
 def parts_of(text: str, source: str) -> tuple[Part, ...]:
     """The parts of a text with lore, so that each character is in one of them; none of an ordinary text."""
     spans = spans_of(text)
+    if len(spans) == 1 and spans[0][:2] == (0, len(text)):
+        return (spans[0][2].at(0, len(text)),)
     return tuple([origin.at(start, end) for start, end, origin in _covering(spans, len(text), source)] if spans else ())
 
 
