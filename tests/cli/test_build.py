@@ -540,6 +540,16 @@ class TestExplaining:
         text = run("build", "--card", card_json, "--preset", squashing, "--explain").text
         assert "trimming: squashed = main + charDescription" in text
 
+    def test_lore_names_its_entries_and_why_they_are_there(self, card_json: Path, write: Write) -> None:
+        entries = {
+            "1": {"uid": 1, "comment": "Ferry", "key": ["ferry"], "content": "The ferry is late."},
+            "2": {"uid": 2, "comment": "Fog", "constant": True, "content": "Fog lies on the water."},
+        }
+        book = write("coast.json", {"entries": entries})
+        text = run("build", "--card", card_json, "--lore", book, "--message", "The ferry?", "--explain").text
+        assert "Ferry (key ferry)" in text
+        assert "Fog (constant)" in text
+
     @pytest.mark.parametrize("kind", [CHAT_PRESET, TEXT_PRESET])
     def test_what_was_left_out_says_why(self, card_json: Path, long_chat: Path, write: Write, kind: Any) -> None:
         arguments = words("build", "--card", card_json, "--history", long_chat, "--preset", write("p.json", kind))

@@ -9,6 +9,7 @@ from tavernkit.cli.files import FileNote
 from tavernkit.cli.output import Printer, shorten
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import Part
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
@@ -67,16 +68,19 @@ class BlockReport(Value, frozen=True, kw_only=True):
 
 
 class ExplainedBlock(BlockReport, frozen=True, kw_only=True):
-    """A block of a platform. `parts` are the texts that were joined in it; `why_not` says why it is not sent."""
+    """A block of a platform. `parts` are the texts that were joined in it, `lore` the entries in it and why they were
+    activated; `why_not` says why it is not sent."""
 
     parts: tuple[str, ...]
+    lore: tuple[str, ...]
     group: str
     why_not: str | None
 
     @property
     def origin(self) -> str:
         parts = f" = {' + '.join(self.parts)}" if self.parts else ""
-        return super().origin + parts
+        lore = f", lore {', '.join(self.lore)}" if self.lore else ""
+        return super().origin + parts + lore
 
 
 class PromptReport(Value, frozen=True, kw_only=True):
@@ -177,9 +181,15 @@ def _explained(block: Block, model: str | None, why_not: str | None) -> Explaine
     return ExplainedBlock(
         **_measured(block, model),
         parts=parts if len(parts) > 1 else (),
+        lore=tuple(dict.fromkeys(map(_entry, block.lore_parts))),
         group=block.token_budget_group,
         why_not=why_not,
     )
+
+
+def _entry(part: Part) -> str:
+    why = part.cause if part.key is None else f"key {shorten(part.key, 40)}"
+    return f"{shorten(part.name or part.source, 40)} ({why})"
 
 
 def _out_of_reach(plan: Plan, history: Sequence[Message]) -> int:
