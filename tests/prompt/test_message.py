@@ -29,6 +29,7 @@ def test_null_content_is_empty_text() -> None:
         ({"role": "user", "attachments": [{"data": 3}]}, r"attachments must be .*data"),
         ({"role": "user", "metadata": 3}, "metadata must be a mapping"),
         ("hello", "must be a Message or a mapping"),
+        (Message(role="user", content=None), "role and content must be text"),
     ],
 )
 def test_what_is_wrong_is_said(source: object, complaint: str) -> None:

@@ -46,6 +46,8 @@ class Message(Value, frozen=True, kw_only=True):
         The role is lower-cased. Raises TypeError or ValueError naming the key that is wrong.
         """
         if isinstance(source, Message):
+            if not (isinstance(source.role, str) and isinstance(source.content, str)):
+                raise TypeError("a message's role and content must be text")
             return source
         if not isinstance(source, Mapping):
             raise TypeError(f"a message must be a Message or a mapping, not {type(source).__name__}")
