@@ -64,8 +64,8 @@ class InMemoryHistory(ChatHistory):
 
 def wrap(source: HistorySource) -> ChatHistory:
     """Accept nothing, an adapter, or any iterable of messages and mappings."""
-    if source is None:
-        return InMemoryHistory()
+    if source is None or isinstance(source, list | tuple):
+        return InMemoryHistory(source or ())
     if isinstance(source, ChatHistory):
         return source
     if isinstance(source, str | bytes | Mapping):

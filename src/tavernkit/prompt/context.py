@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 
 from tavernkit.characters.character import Bundle, Character, CharacterCard, User
 from tavernkit.errors import MissingInputError, PipelineError, StrictModeError, TavernKitError
-from tavernkit.history import ChatHistory, HistorySource, wrap
+from tavernkit.history import ChatHistory, HistorySource, InMemoryHistory
 from tavernkit.hooks import BuildHook, HookRegistry, with_shared
 from tavernkit.injections import InjectionRegistry, Injections
 from tavernkit.lore.book import Book
@@ -116,7 +116,7 @@ class Context:
         inputs, self.reports = taken(given)
         self.character: Character | None = inputs.get("character")
         self.user: User | None = inputs.get("user")
-        self.history: ChatHistory = wrap(inputs.get("history"))
+        self.history: ChatHistory = _given(inputs.get("history"), InMemoryHistory)
         self.message: str = inputs.get("message", "")
         self.attachments: tuple[Attachment, ...] = inputs.get("attachments", ())
         self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
