@@ -225,7 +225,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
 ONLY_A_BASE = {errors.ArtifactError, errors.LiquidError, sillytavern.GroupError}
 
 
-@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: f"{error.__module__}.{error.__name__}")
 def test_it_is_raised_through_a_public_door_with_a_sentence(error: type[TavernKitError]) -> None:
     with pytest.raises(error) as caught:
         RAISED[error]()

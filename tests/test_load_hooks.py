@@ -148,10 +148,10 @@ def test_a_hook_that_asks_for_what_it_is_given_is_told_so() -> None:
 
 
 EVERY_SCOPE = """
-from tavernkit import Character, User, build, characters, dialects, on_load
+from tavernkit import build, characters, dialects, on_load
 from tavernkit.artifacts.pipelines import check_profile
 from tavernkit.errors import LoadHookError
-from tavernkit.prompt.tokens import default_estimator
+from tavernkit.prompt.tokens import CharacterRatio, default_estimator
 from tavernkit.risuai.cbs import CBS
 from tavernkit.sillytavern.macros import ParserMacros
 
@@ -160,11 +160,10 @@ uses = {
     "risuai.cbs": CBS,
     "tavernkit.dialects": lambda: dialects.convert([]),
     "tavernkit.token_estimators": default_estimator,
-    "tavernkit.build_hooks": lambda: build(character=Character(name="M"), user=User(name="R"), estimator=default),
+    "tavernkit.build_hooks": lambda: build(estimator=CharacterRatio()),
     "tavernkit.importers": lambda: characters.load(b"{}"),
     "tavernkit.pipeline_steps": lambda: check_profile({"id": "p", "pipelines": [{"id": "q", "steps": [{}]}]}),
 }
-default = object()
 for scope in uses:
     on_load(scope, lambda _: 1 / 0)
 for scope, use in uses.items():

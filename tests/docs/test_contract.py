@@ -74,9 +74,12 @@ def test_every_test_of_the_contract_exists() -> None:
     named = {test for row in ROWS for test in re.findall(r"`([^`]+)`", row[3])}
     missing = []
     for test in sorted(named):
-        path, _, name = test.partition("[")[0].partition("::")
+        function, _, case = test.partition("[")
+        path, _, name = function.partition("::")
         if not (ROOT / path).is_file() or name not in collected_from(path):
             missing.append(test)
+        if case:
+            assert find(case.removesuffix("]")) is not None
     assert missing == []
 
 
