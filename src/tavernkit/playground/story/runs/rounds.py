@@ -197,10 +197,10 @@ async def go_on(
 
     `answer` is what was written for a person in the turn before: somebody answers it, even if nothing else goes on.
     """
-    members = {member.id: member for member in await active_members(session, conversation.space_id)}
     by: Beginning = "automation" if round.metadata_.get("by") == "automation" else "person"
     for slot in await _slots(session, round, at=at):
-        member = members.get(slot.membership_id)
+        # Who has just been chosen has been read.
+        member = await session.get(SpaceMembership, slot.membership_id)
         if member is not None and can_speak(member, conversation.id):
             round.current_position, round.scheduling_state = slot.position, "ai_generating"
             if delay_ms is None:
@@ -223,7 +223,7 @@ async def go_on(
     if remaining is not None:
         conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
     await session.flush()
-    if _goes_on_alone(conversation, list(members.values())):
+    if _goes_on_alone(conversation, await active_members(session, conversation.space_id)):
         await _start_alone(session, runtime, conversation, trigger=answer)
     elif answer is not None:
         await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
