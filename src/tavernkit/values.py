@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeAlias, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 Json: TypeAlias = object
 """Anything `json.loads` can return. Its shape is unknown until somebody looks: readers narrow it once."""
@@ -18,7 +19,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed."""
-        return msgspec.structs.replace(self, **changes)
+        return replace(self, **changes)
 
 
 def as_json(value: Any) -> Json:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from msgspec.structs import force_setattr, replace
+
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.prompt.parts import Part, SourcedText, found_again, parts_of
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
+NO_TEXT = "a block's role, content, insertion_point and token_budget_group must be text"
 ARTIFACT = "artifact"
 """The slot of what an artifact has put into a prompt."""
 
@@ -43,13 +46,22 @@ class Block(Value, frozen=True, kw_only=True):
     metadata: JsonObject = {}
 
     def __post_init__(self) -> None:
+        if type(self.content) is not str:
+            self._take_parts()
         if not (
             isinstance(self.role, str)
-            and isinstance(self.content, str)
             and isinstance(self.insertion_point, str)
             and isinstance(self.token_budget_group, str)
         ):
-            raise TypeError("a block's role, content, insertion_point and token_budget_group must be text")
+            raise TypeError(NO_TEXT)
+
+    def _take_parts(self) -> None:
+        """Keep what a text with lore knows as the parts of the block."""
+        content = self.content
+        if not isinstance(content, str):
+            raise TypeError(NO_TEXT)
+        force_setattr(self, "parts", parts_of(content, str(self.source.get("id", ""))))
+        force_setattr(self, "content", str(content))
 
     @property
     def source(self) -> JsonObject:
@@ -71,12 +83,11 @@ class Block(Value, frozen=True, kw_only=True):
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed; parts stay whose text is still in the content."""
-        content = changes.get("content")
-        if content is not None and "parts" not in changes and (self.parts or isinstance(content, SourcedText)):
-            if not isinstance(content, SourcedText):
-                content = found_again(self.lore_parts, self.content, content)
-            changes |= sourced_fields(content, str(self.source.get("id", "")))
-        return super().with_(**changes)
+        content = changes.get("content") if self.parts else None
+        if content is not None and "parts" not in changes and type(content) is str:
+            changes["content"] = found_again(self.lore_parts, self.content, content)
+            changes["parts"] = ()
+        return replace(self, **changes)
 
     def disable(self) -> Self:
         """A copy that stays in the plan but not in the prompt."""
@@ -92,7 +103,7 @@ class Block(Value, frozen=True, kw_only=True):
 
     def tokens(self, estimator: TokenEstimator | None = None, model_hint: str | None = None) -> int:
         """What the block says, in tokens; what a provider adds around a message is not counted."""
-        return message_tokens(self.to_message(), estimator or default_estimator(), model_hint)
+        return message_tokens(self, estimator or default_estimator(), model_hint)
 
     def to_message(self) -> Message:
         """The message this block becomes."""
@@ -103,8 +114,3 @@ class Block(Value, frozen=True, kw_only=True):
             attachments=self.attachments,
             metadata=self.message_metadata,
         )
-
-
-def sourced_fields(content: str, source: str) -> dict[str, Any]:
-    """`content` and `parts` of a block from `source`."""
-    return {"content": str(content), "parts": parts_of(content, source)}

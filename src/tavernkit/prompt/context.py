@@ -19,10 +19,9 @@ from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.presets import BudgetPreset, Preset
-from tavernkit.prompt.block import Block, sourced_fields
+from tavernkit.prompt.block import Block
 from tavernkit.prompt.inputs import taken
 from tavernkit.prompt.message import Attachment
-from tavernkit.prompt.parts import SourcedText
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
@@ -239,8 +238,6 @@ class Context:
         self, *, source: str, stage: str | None = None, metadata: JsonObject | None = None, **fields: Any
     ) -> Block:
         """A block with an id and provenance, not yet placed."""
-        if isinstance(content := fields.get("content"), SourcedText):
-            fields |= sourced_fields(content, source)
         provenance = {"source": {"stage": stage or self.current_stage, "id": source}}
         return Block(id=self.ids(), metadata={**metadata, **provenance} if metadata else provenance, **fields)
 

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 from tavernkit.load_hooks import LoadScope
-from tavernkit.prompt.message import Attachment, Message
+from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.tokens.encoding import (
     CharacterRatio,
     Encoding,
@@ -145,7 +145,20 @@ class TokenEstimator(Protocol):
     def estimate(self, text: str, model_hint: str | None = None) -> int: ...
 
 
-def message_tokens(message: Message, estimator: TokenEstimator, model_hint: str | None = None) -> int:
+class SaidText(Protocol):
+    """What tokens are counted of: a message, or a block that becomes one."""
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def attachments(self) -> Sequence[Attachment]: ...
+
+
+def message_tokens(message: SaidText, estimator: TokenEstimator, model_hint: str | None = None) -> int:
     """Content, name and attachments; what a provider adds around a message is not counted here."""
     total = estimator.estimate(message.content, model_hint)
     if message.name:
