@@ -55,6 +55,9 @@ class InMemoryHistory(ChatHistory):
     def last(self, count: int) -> Sequence[Message]:
         return self._messages[-count:] if count > 0 else []
 
+    def count_role(self, role: str) -> int:
+        return [message.role for message in self._messages].count(role)
+
     def append(self, message: Message) -> None:
         self._messages.append(Message.coerce(message))
 

@@ -166,12 +166,13 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
     if role == "user" and scene.preset.wrap_in_quotes:
         text = f'"{text}"'
     named = scene.preset.names_behavior == COMPLETION
+    source = turn.source
     return ctx.new_block(
-        source=turn.source,
+        source=source,
         slot="history",
         role=role,
         content=text,
-        removable=not ctx.must_keep(turn.source),
+        removable=not ctx.must_keep(source),
         name=(sanitised_name(turn.name) or None) if named else None,
         attachments=_attachments(scene, turn),
         message_metadata=turn.metadata,
