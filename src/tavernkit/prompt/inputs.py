@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,6 +74,11 @@ _WANTED: Mapping[str, _Wanted] = {
 _TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
     kind: tuple(field.name for field in msgspec.structs.fields(kind) if field.type is str) for kind in (Character, User)
 }
+_TEXTS = {kind: attrgetter(*fields) for kind, fields in _TEXT_FIELDS.items()}
+_ONLY_TEXT = {str}
+
+_FITTING: set[tuple[str, type]] = set()
+"""The inputs with the types of values that have been found to fit: what fits once always does."""
 
 
 def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport, ...]]:
@@ -83,9 +89,12 @@ def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport
     reports: list[ImportReport] = []
     settled = {name: unpacked(value, reports) for name, value in inputs.items()}
     for name, value in settled.items():
-        if name in _WANTED and (value is not None or name in _REQUIRED):
+        kind = type(value)
+        if (name, kind) not in _FITTING and name in _WANTED and (value is not None or name in _REQUIRED):
             check_input(name, value, _WANTED[name])
-            for field in _TEXT_FIELDS.get(type(value), ()):
+            _FITTING.add((name, kind))
+        if kind in _TEXTS and set(map(type, _TEXTS[kind](value))) != _ONLY_TEXT:
+            for field in _TEXT_FIELDS[kind]:
                 check_input(f"{name}.{field}", getattr(value, field), _WANTED["message"])
     if "history" in settled:
         settled["history"] = _history(settled["history"])
