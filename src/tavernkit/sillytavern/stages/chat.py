@@ -198,7 +198,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTur
     role, metadata = message.role, message.metadata
     is_user, narrator, bias = role == "user", role == "system", ""
     extra, avatar = metadata.get("extra"), metadata.get("original_avatar")
-    if isinstance(extra, Mapping):
+    if extra is not None and isinstance(extra, Mapping):
         loose = LooseObject(extra, ReportBuilder())
         narrator = narrator or loose.text("type") == "narrator"
         bias = loose.text("bias")
