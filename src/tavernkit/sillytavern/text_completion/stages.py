@@ -84,7 +84,8 @@ def compilation(ctx: Context) -> None:
         return text_scene.with_(turns=turns, has_older=not is_whole)
 
     is_continue = ctx.generation_type == "continue"
-    text_scene = scene.text
+    # Taken away, because it holds the build: a finished one need not wait for the garbage collector.
+    text_scene, scene.text = scene.text, None
     if text_scene is None:
         ctx.fail(
             MissingInputError("the text is put together behind the stage that gathers what it is made of: history")
