@@ -13,7 +13,7 @@ CORES := $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
 WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-quick install check coverage mutation bench screenshots fuzz soak lock clean
+.PHONY: help run test test-quick install check coverage mutation bench screenshots fuzz soak translations lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,9 @@ soak: $(STAMP) ## the nightly profile: 1,000 kills on each database, overload an
 	TAVERNKIT_CRASHES=250 $(BIN)/pytest -o faulthandler_timeout=7200 -n 2 --dist worksteal tests/crash/test_soak.py
 	TAVERNKIT_EDGE_FULL=1 TAVERNKIT_IMPORTED_MESSAGES=100000 TAVERNKIT_LOCKED_SECONDS=60 TAVERNKIT_STARTS=20 $(BIN)/pytest -o faulthandler_timeout=7200 \
 		tests/playground/edge tests/playground/overload tests/playground/starting tests/playground/test_locked_database.py
+
+translations: $(STAMP) ## collect the sentences of the interface into the catalogues
+	$(BIN)/python scripts/translations.py
 
 lock: $(STAMP) ## choose new versions and write their hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.values import Json
 
 T = TypeVar("T")
@@ -34,9 +35,9 @@ STATUS_OF = {
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a defect
     """Nothing was changed: the transaction that it is raised in rolls back.
 
-    `code` is for programs, `sentence` for the person who asked; `current` is how things are now, as JSON or as a model
-    of it, where somebody has changed them since they were read; `retry_after` says in how many seconds it is worth
-    asking again.
+    `code` is for programs, `sentence` for the person who asked, in whose language pages show it; `current` is how
+    things are now, as JSON or as a model of it, where somebody has changed them since they were read; `retry_after`
+    says in how many seconds it is worth asking again.
     """
 
     def __init__(self, code: str, sentence: str, *, current: Json = None, retry_after: int | None = None) -> None:
@@ -55,7 +56,7 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a defect
 
 def not_found(what: str) -> Refused:
     """It is not there, or it is somebody else's, which is the same to who asks."""
-    return Refused(code="not_found", sentence=f"That {what} is not here, or it belongs to somebody else.")
+    return Refused("not_found", _("This {what} does not exist, or it belongs to somebody else.", what=what))
 
 
 def existing(value: T | None, what: str) -> T:
@@ -68,7 +69,7 @@ def existing(value: T | None, what: str) -> T:
 def stale(what: str, current: Json) -> Refused:
     """Somebody has changed it since it was read."""
     return Refused(
-        code="stale",
-        sentence=f"The {what} was changed in the meantime. Look at how it is now, and change it again.",
+        "stale",
+        _("The {what} was changed in the meantime. Check the current version, then change it again.", what=what),
         current=current,
     )

@@ -16,6 +16,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.errors import UNEXPECTED, EndpointError, error_answer, is_below
 from tavernkit.playground.edge.routes import ROUTES
 from tavernkit.playground.edge.web.assets import STATIC_URL, HashedFiles
+from tavernkit.playground.edge.web.language import LanguageMiddleware
 from tavernkit.playground.edge.web.requests import (
     API_PREFIX,
     FAILED,
@@ -43,6 +44,7 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.add_middleware(
         SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local, answer=kept_out_answer
     )
+    app.add_middleware(LanguageMiddleware)
     app.mount(STATIC_URL, HashedFiles())
     app.routes.extend(ROUTES)
     app.add_exception_handler(HTTPException, error_page)

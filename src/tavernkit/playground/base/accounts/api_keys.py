@@ -10,6 +10,7 @@ from tavernkit.playground.base.accounts.names import tidy
 from tavernkit.playground.base.accounts.tokens import PREFIX_LENGTH, fingerprint, new_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer, require_person
 from tavernkit.playground.base.database.models import ApiKey, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, not_found
@@ -60,7 +61,7 @@ async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiK
     async with runtime.database.write() as session:
         row = await session.get(ApiKey, key_id)
         if row is None or row.user_id != viewer.user_id:
-            raise not_found("key")
+            raise not_found(_("key"))
         row.revoked_at = row.revoked_at or runtime.clock()
         announce_access_change(session, user_topic(viewer.user_id))
         return row

@@ -9,6 +9,7 @@ from tavernkit.playground.base.accounts.names import tidy
 from tavernkit.playground.base.accounts.tokens import fingerprint, new_invitation_code
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.base.database.models import Invitation
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
@@ -67,6 +68,6 @@ async def revoke_invitation(runtime: Runtime, viewer: Viewer, invitation_id: UUI
     """Let nobody else sign up with it; who has done so stays."""
     require_administrator(viewer)
     async with runtime.database.write() as session:
-        row = existing(await session.get(Invitation, invitation_id), "invitation")
+        row = existing(await session.get(Invitation, invitation_id), _("invitation"))
         row.revoked_at = row.revoked_at or runtime.clock()
         return row

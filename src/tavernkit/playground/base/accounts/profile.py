@@ -15,6 +15,8 @@ from tavernkit.playground.base.accounts.sessions import SignedIn, end_sessions, 
 from tavernkit.playground.base.accounts.sign_in_limits import by_browser, count_try
 from tavernkit.playground.base.accounts.viewer import Viewer, Visit, require_person
 from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.languages import LANGUAGES
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, password_problem
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -29,7 +31,7 @@ async def update_profile(
     require_person(viewer)
     async with runtime.database.write() as session:
         await lock_accounts(session)
-        user = existing(await session.get(User, viewer.user_id), "account")
+        user = existing(await session.get(User, viewer.user_id), _("account"))
         wanted, address = user.name if name is None else name, user.email if email is None else email
         naming = read_names(wanted, address, present=user.name)
         await free_names(session, naming, besides=user)
@@ -41,12 +43,12 @@ async def change_password(runtime: Runtime, viewer: Viewer, *, current: str, new
     """Set a password, the first one without knowing another; all sessions end, and a new one begins for who asks."""
     require_person(viewer)
     async with runtime.database.read() as session:
-        user = existing(await session.get(User, viewer.user_id), "account")
+        user = existing(await session.get(User, viewer.user_id), _("account"))
     stored = user.password_hash
     if stored is not None:
         # Somebody at another's open browser may not try out passwords either.
         await count_try(runtime, by_browser(viewer.session_id))
-        fits, _ = await runtime.passwords.check(current[: LONGEST_PASSWORD + 1], stored)
+        fits, _outdated = await runtime.passwords.check(current[: LONGEST_PASSWORD + 1], stored)
         if not fits:
             raise _wrong_password()
     password_problem(new, user.name, user.email)
@@ -71,8 +73,18 @@ async def set_time_zone(runtime: Runtime, viewer: Viewer, name: str) -> None:
     if _zone(name) is None:
         raise Refused(code="invalid", sentence="There is no such time zone. Name one such as Europe/Berlin.")
     async with runtime.database.write() as session:
-        user = existing(await session.get(User, viewer.user_id), "account")
+        user = existing(await session.get(User, viewer.user_id), _("account"))
         user.time_zone = name
+
+
+async def set_language(runtime: Runtime, viewer: Viewer, language: str) -> None:
+    """Choose the language of the interface; an empty one is what the browser asks for."""
+    require_person(viewer)
+    if language and language not in LANGUAGES:
+        raise Refused("invalid", _("The interface does not have this language. Choose another one."))
+    async with runtime.database.write() as session:
+        user = existing(await session.get(User, viewer.user_id), _("account"))
+        user.language = language or None
 
 
 async def time_of(session: AsyncSession, user_id: UUID, now: datetime) -> datetime:

@@ -12,6 +12,7 @@ from tavernkit.playground.base.accounts.browsers import remember_browser
 from tavernkit.playground.base.accounts.tokens import fingerprint, new_session_token
 from tavernkit.playground.base.accounts.viewer import Viewer, Visit, require_person
 from tavernkit.playground.base.database.models import UserSession
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import not_found
@@ -87,7 +88,7 @@ async def revoke_session(runtime: Runtime, viewer: Viewer, session_id: UUID) -> 
     async with runtime.database.write() as session:
         row = await session.get(UserSession, session_id)
         if row is None or row.user_id != viewer.user_id:
-            raise not_found("session")
+            raise not_found(_("session"))
         row.revoked_at = row.revoked_at or runtime.clock()
         announce_access_change(session, user_topic(viewer.user_id))
         return row

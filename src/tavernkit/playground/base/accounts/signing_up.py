@@ -16,6 +16,7 @@ from tavernkit.playground.base.accounts.tokens import fingerprint
 from tavernkit.playground.base.accounts.viewer import Visit
 from tavernkit.playground.base.database.models import Invitation, User
 from tavernkit.playground.base.database.start_lock import start_lock
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import password_problem
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
@@ -93,7 +94,7 @@ async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User
     password_problem(password)
     password_hash = await runtime.passwords.hash(password)
     async with runtime.database.write() as session:
-        user = existing(await session.get(User, user_id, with_for_update=True), "account")
+        user = existing(await session.get(User, user_id, with_for_update=True), _("account"))
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
         await forget_browsers(session, user.id)

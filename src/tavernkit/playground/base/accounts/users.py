@@ -11,6 +11,7 @@ from tavernkit.playground.base.accounts.names import lock_accounts
 from tavernkit.playground.base.accounts.sessions import end_sessions
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.base.database.models import Invitation, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
@@ -42,7 +43,7 @@ async def change_user(
     require_administrator(viewer)
     async with runtime.database.write() as session:
         await lock_accounts(session)
-        user = existing(await session.get(User, user_id, with_for_update=True), "account")
+        user = existing(await session.get(User, user_id, with_for_update=True), _("account"))
         was_in_charge = user.role == "administrator" and user.status == "active"
         new_role, new_status = role or user.role, status or user.status
         stays_in_charge = new_role == "administrator" and new_status == "active"

@@ -24,12 +24,16 @@ Role: TypeAlias = Literal["member", "moderator", "administrator"]
 
 
 class Viewer(Value, frozen=True, kw_only=True):
-    """The person on whose behalf something is done, and by what they have proved it."""
+    """The person on whose behalf something is done, and by what they have proved it.
+
+    `language` is what they have chosen for the interface; None is what their browser asks for.
+    """
 
     user_id: UUID
     role: Role = "member"
     via: Literal["local", "session", "api_key"] = "local"
     session_id: UUID | None = None
+    language: str | None = None
 
     @property
     def is_administrator(self) -> bool:

@@ -58,6 +58,7 @@ class User(DatedRow):
     prompt_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     time_zone: Mapped[str | None] = mapped_column(String(64))
+    language: Mapped[str | None] = mapped_column(String(16))
 
 
 class UserSession(DatedRow):

@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Job, JobFile, PipelineStepRun, Space
 from tavernkit.playground.base.jobs.queries import find_job
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import JOBS, user_topic
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -184,7 +185,7 @@ async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:
     as it is."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        job = existing(await find_job(session, job_id, viewer, lock=True), "job")
+        job = existing(await find_job(session, job_id, viewer, lock=True), _("job"))
         if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
             job.cancel_requested_at, job.fence = now, job.fence + 1
             await _close(session, runtime, job, "canceled", now)

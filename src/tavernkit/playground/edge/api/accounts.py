@@ -26,6 +26,7 @@ from tavernkit.playground.base.accounts.signing_up import sign_up
 from tavernkit.playground.base.accounts.users import change_user
 from tavernkit.playground.base.accounts.viewer import Role, require_administrator, require_person
 from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -309,4 +310,4 @@ async def _me(caller: Caller) -> MeOut:
 
 async def _user(runtime: Runtime, user_id: UUID) -> User:
     async with runtime.database.read() as session:
-        return existing(await session.get(User, user_id), "account")
+        return existing(await session.get(User, user_id), _("account"))

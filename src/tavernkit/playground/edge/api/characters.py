@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
 from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -177,7 +178,7 @@ async def get_version(
 ) -> CharacterVersionOut:
     async with caller.runtime.database.read() as session:
         row = await queries.find_character(session, character_id, caller.viewer)
-        version = existing(await queries.find_version(session, row.id, number), "version")
+        version = existing(await queries.find_version(session, row.id, number), _("version"))
     changes = [CardChangeOut.of_row(change) for change in changes_between(version.data, row.data)]
     return CharacterVersionOut.of_row(
         version, replaced_by=version.reason, card=presentable(version.data), changes=changes

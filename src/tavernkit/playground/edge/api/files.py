@@ -13,6 +13,7 @@ from fastapi import APIRouter, Path, Request, Response
 from tavernkit.playground.base.blobs.media_types import is_shown_inline
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.edge.web.uploads import received_form
@@ -76,5 +77,5 @@ async def get_blob(
     request: Request, caller: ApiCaller, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     async with caller.runtime.database.read() as session:
-        blob = existing(await find_blob(session, sha256, caller.viewer), "file")
+        blob = existing(await find_blob(session, sha256, caller.viewer), _("file"))
     return bytes_response(request, blob)

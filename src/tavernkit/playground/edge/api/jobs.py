@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import files_of_job, find_job, jobs_of
 from tavernkit.playground.base.jobs.service import request_cancel
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_number, behind_time
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.schemas import Document
@@ -62,13 +63,13 @@ async def list_jobs(caller: ApiCaller, limit: Limit = 50, after: After = None) -
 @router.get("/{job_id}", summary="How far a job has come")
 async def get_job(caller: ApiCaller, job_id: UUID) -> JobOut:
     async with caller.runtime.database.read() as session:
-        return JobOut.of(existing(await find_job(session, job_id, caller.viewer), "job"))
+        return JobOut.of(existing(await find_job(session, job_id, caller.viewer), _("job")))
 
 
 @router.get("/{job_id}/files", summary="What became of each file that came with a job")
 async def list_job_files(caller: ApiCaller, job_id: UUID, limit: Limit = 100, after: After = None) -> Page[JobFileOut]:
     async with caller.runtime.database.read() as session:
-        job = existing(await find_job(session, job_id, caller.viewer), "job")
+        job = existing(await find_job(session, job_id, caller.viewer), _("job"))
         files = await files_of_job(session, job.id, after=behind_number(after), limit=limit + 1)
     return page(files, limit, JobFileOut.of_row, lambda file: (file.position,))
 

@@ -26,6 +26,7 @@ from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, OutboxEvent
+from tavernkit.playground.base.languages import current_language
 from tavernkit.playground.base.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_access_in_question
 from tavernkit.playground.base.refused import Refused
@@ -168,7 +169,7 @@ class _Page:
         try:
             # Who asks for the same events at the same time gets them from one reading.
             streams = await self._runtime.shared.do(
-                ("streams", self._conversation_id, seen),
+                ("streams", self._conversation_id, seen, current_language()),
                 lambda: _streams_after(self._runtime, self._conversation_id, seen),
             )
         except DBAPIError:

@@ -54,7 +54,7 @@ async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterM
     async with runtime.database.read() as session:
         conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
     if conversation.space_id != model.space.id:
-        raise not_found("conversation")
+        raise not_found(_("conversation"))
     return conversation_id
 
 

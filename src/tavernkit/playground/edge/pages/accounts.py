@@ -12,7 +12,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
-from tavernkit.playground.base.accounts.profile import LONGEST_ZONE, change_password, set_time_zone, update_profile
+from tavernkit.playground.base.accounts.profile import (
+    LONGEST_ZONE,
+    change_password,
+    set_language,
+    set_time_zone,
+    update_profile,
+)
 from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session, sign_out
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
@@ -92,6 +98,15 @@ async def change_account(caller: PageCaller, name: Short, email: Short = "") -> 
 async def change_time_zone(caller: PageCaller, time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)]) -> Response:
     await set_time_zone(*caller, time_zone)
     return Response(status_code=204)
+
+
+@router.post("/account/language")
+async def change_language(caller: PageCaller, language: Annotated[str, Form(max_length=16)] = "") -> Response:
+    try:
+        await set_language(*caller, language)
+    except Refused as refused:
+        return await _account(caller, refused)
+    return RedirectResponse("/account", status_code=303)
 
 
 @router.post("/account/password")

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Form, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.presets import preset_view, presets_view
@@ -110,7 +111,7 @@ async def move_prompt(
     ]
     place = next((place for place, prompt in enumerate(order) if prompt["identifier"] == identifier), None)
     if place is None:
-        raise not_found("prompt")
+        raise not_found(_("prompt"))
     # At its end of the order, it stays.
     other = min(max(place + (-1 if direction == "up" else 1), 0), len(order) - 1)
     order[place], order[other] = order[other], order[place]

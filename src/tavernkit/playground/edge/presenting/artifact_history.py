@@ -8,6 +8,7 @@ from uuid import UUID
 from tavernkit.artifacts import Artifact, is_on_page, redacted
 from tavernkit.artifacts.redaction import Redaction
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -55,7 +56,7 @@ async def history_view(
     """
     async with read_at_one_moment(runtime.database) as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
-        head, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
+        head, artifact = existing(await artifact_at(session, conversation_id, tag), _("artifact"))
         # One more than is shown: what the last of them is compared with.
         kept = await kept_versions(session, conversation_id, tag, behind=before, limit=VERSIONS_PER_PAGE + 1)
         current = await current_version(session, conversation_id, tag)

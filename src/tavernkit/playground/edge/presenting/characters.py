@@ -14,6 +14,7 @@ from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Job
 from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
 from tavernkit.playground.base.refused import existing, not_found
@@ -251,7 +252,7 @@ async def version_page_view(
     """An earlier card, and what is different by now."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        version = existing(await find_version(session, row.id, number), "version")
+        version = existing(await find_version(session, row.id, number), _("version"))
     return {
         "row": row,
         "version": version,
@@ -284,7 +285,7 @@ async def import_view(
     async with runtime.database.read() as session:
         job = await find_job(session, job_id, viewer)
         if job is None or job.kind != IMPORT_KIND:
-            raise not_found("import")
+            raise not_found(_("import"))
         limit = MAX_FILES if after is None else AT_ONCE
         files = await files_of_job(session, job.id, after=None if after is None else after - 1, limit=limit)
         made = {

@@ -16,6 +16,7 @@ from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -95,7 +96,7 @@ async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_i
     async with runtime.database.read() as session:
         job = await find_job(session, job_id, viewer)
     if job is None or job.kind != DRY_RUN_KIND or job.payload["profile"]["id"] != str(profile_id):
-        raise not_found("dry run")
+        raise not_found(_("dry run"))
     asked = job.payload
     form = await dry_run_form(
         runtime,

@@ -23,6 +23,7 @@ from tavernkit.playground.base.database.models import (
     Run,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -196,7 +197,7 @@ async def shown_to(
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, needs)
         view = await message_view(session, message_id)
-        return existing(view, "message"), permissions_of(*found[1:])
+        return existing(view, _("message")), permissions_of(*found[1:])
 
 
 async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[MessageView, ...]:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Space
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.web.rendering import render
@@ -110,7 +111,7 @@ async def panel_access(
     """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
     conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
     if access.member is None and access.level < Access.ADMINISTER:
-        raise not_found("conversation")
+        raise not_found(_("conversation"))
     return conversation, access
 
 

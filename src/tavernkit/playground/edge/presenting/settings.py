@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Preset, Provider, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -151,7 +152,7 @@ async def settings_view(
         layer = layer or ("space" if access.level >= Access.ADMINISTER else "conversation")
         member = _chosen(members, member_id)
         if (layer == "member" or member_id is not None) and member is None:
-            raise not_found("member")
+            raise not_found(_("member"))
         row, place = await _place(session, viewer, conversation, access, member, layer, typed or {})
     context: dict[str, Json] = {
         "provider_kind": _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"])),

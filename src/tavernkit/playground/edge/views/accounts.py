@@ -7,6 +7,7 @@ from datetime import datetime
 from tavernkit.playground.base.accounts.queries import list_api_keys, list_invitations, list_sessions
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Invitation, User
+from tavernkit.playground.base.languages import LANGUAGES
 from tavernkit.playground.base.runtime import Runtime
 
 MOST_SHOWN = 100
@@ -18,6 +19,7 @@ async def account_context(runtime: Runtime, viewer: Viewer) -> dict[str, object]
     async with runtime.database.read() as session:
         invitations = await list_invitations(session, limit=MOST_SHOWN) if viewer.is_administrator else None
         return {
+            "languages": LANGUAGES,
             "user": await session.get_one(User, viewer.user_id),
             "is_administrator": viewer.is_administrator,
             "session_id": viewer.session_id,

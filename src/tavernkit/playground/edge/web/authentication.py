@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.tokens import fingerprint
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, Visit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.base.database.models import ApiKey, User, UserSession
+from tavernkit.playground.base.languages import use_language
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
@@ -100,6 +101,7 @@ async def viewer_of(request: HTTPConnection) -> Viewer:
     if known is None:
         app = request.app.state
         known = request.state.viewer = await authenticate(app.runtime, proof_of(request), app.owner_id)
+        use_language(known.language or "")
     return known
 
 
@@ -123,19 +125,19 @@ async def _by_key(runtime: Runtime, key: str) -> Viewer | None:
     async with runtime.database.read() as session:
         found = (
             await session.execute(
-                select(ApiKey, User.role)
+                select(ApiKey, User.role, User.language)
                 .join(User, User.id == ApiKey.user_id)
                 .where(ApiKey.token_hash == fingerprint(key), ApiKey.revoked_at.is_(None), User.status == "active")
             )
         ).one_or_none()
     if found is None:
         return None
-    row, role = found
+    row, role, language = found
     if row.last_used_at is None or now - row.last_used_at >= _GRAIN:
         with suppress(StorageFullError, DatabaseBusyError):
             async with runtime.database.write() as session:
                 await session.execute(update(ApiKey).where(ApiKey.id == row.id).values(last_used_at=now))
-    return Viewer(user_id=row.user_id, role=cast("Role", role), via="api_key")
+    return Viewer(user_id=row.user_id, role=cast("Role", role), via="api_key", language=language)
 
 
 async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
@@ -143,7 +145,7 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
     async with runtime.database.read() as session:
         found = (
             await session.execute(
-                select(UserSession, User.role)
+                select(UserSession, User.role, User.language)
                 .join(User, User.id == UserSession.user_id)
                 .where(
                     UserSession.token_hash == fingerprint(token),
@@ -155,7 +157,7 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
         ).one_or_none()
     if found is None:
         return None
-    row, role = found
+    row, role, language = found
     if now - row.last_active_at >= _GRAIN:
         # Who only reads can go on while the disk is full or others write.
         with suppress(StorageFullError, DatabaseBusyError):
@@ -165,14 +167,17 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
                     .where(UserSession.id == row.id)
                     .values(last_active_at=now, expires_at=expiry(row.created_at, now))
                 )
-    return Viewer(user_id=row.user_id, role=cast("Role", role), via="session", session_id=row.id)
+    return Viewer(user_id=row.user_id, role=cast("Role", role), via="session", session_id=row.id, language=language)
 
 
 async def _as_local_owner(runtime: Runtime, owner_id: UUID) -> Viewer | None:
     """Nobody has a password, so nobody can sign in: there is only the person at this machine."""
     anybody = aliased(User)
     async with runtime.database.read() as session:
-        role = await session.scalar(
-            select(User.role).where(User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None)))
+        query = select(User.role, User.language).where(
+            User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None))
         )
-    return None if role is None else Viewer(user_id=owner_id, role=cast("Role", role), via="local")
+        found = (await session.execute(query)).one_or_none()
+    if found is None:
+        return None
+    return Viewer(user_id=owner_id, role=cast("Role", found.role), via="local", language=found.language)

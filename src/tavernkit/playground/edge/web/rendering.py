@@ -6,8 +6,16 @@ from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from tavernkit.playground.base.languages import (
+    Sentence,
+    current_language,
+    gettext,
+    messages_of_scripts,
+    ngettext,
+    translated,
+)
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
@@ -25,7 +33,12 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_in_readers_language,
     )
+    environment.globals["_"] = _gettext
+    environment.globals["ngettext"] = _ngettext
+    environment.globals["current_language"] = current_language
+    environment.globals["messages_of_scripts"] = messages_of_scripts
     environment.globals["asset"] = asset
     environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
@@ -40,7 +53,30 @@ def render(name: str, **context: object) -> Markup:
     return Markup(templates().get_template(name).render(**context))  # noqa: S704 - the environment escapes everything
 
 
+def _in_readers_language(value: object) -> object:
+    return translated(value) if isinstance(value, Sentence) else value
+
+
+def _gettext(template: str, /, **values: object) -> str:
+    return _shown(gettext(template, **values))
+
+
+def _ngettext(one: str, many: str, count: int, /, **values: object) -> str:
+    return _shown(ngettext(one, many, count, **values))
+
+
+def _shown(sentence: Sentence) -> str:
+    """The sentence in the reader's language; with HTML among its values it is HTML, and the rest of it is escaped."""
+    marked = {name: value for name, value in sentence.values.items() if isinstance(value, Markup)}
+    if not marked:
+        return translated(sentence)
+    # The places of HTML stay open while everything around them is escaped.
+    places = Sentence(sentence.template, sentence.plural, sentence.values | {name: f"{{{name}}}" for name in marked})
+    return escape(translated(places)).format(**marked)
+
+
 def local_time(moment: datetime) -> Markup:
     """A moment that reads well without a script and becomes the reader's own time with one."""
     moment = moment.astimezone(UTC)
-    return _TIME.format(moment.isoformat(timespec="seconds"), f"{moment:%Y-%m-%d %H:%M} UTC")
+    shown = translated(gettext("{date} {time} UTC", date=f"{moment:%Y-%m-%d}", time=f"{moment:%H:%M}"))
+    return _TIME.format(moment.isoformat(timespec="seconds"), shown)

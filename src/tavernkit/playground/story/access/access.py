@@ -34,6 +34,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -75,7 +76,7 @@ async def space_for(
     lock: bool = False,
     even_archived: bool = False,
     even_deleting: bool = False,
-    what: str = "space",
+    what: str = _("space"),
 ) -> SpaceAccess:
     """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
     query = select(Space).where(Space.id == space_id)
@@ -99,8 +100,8 @@ async def member_for(
     """
     space_id = await session.scalar(select(SpaceMembership.space_id).where(SpaceMembership.id == member_id))
     if space_id is None:
-        raise not_found("member")
-    access = await space_for(session, space_id, viewer, Access.READ, lock=lock, what="member")
+        raise not_found(_("member"))
+    access = await space_for(session, space_id, viewer, Access.READ, lock=lock, what=_("member"))
     is_own = access.member is not None and access.member.id == member_id
     _require(access, needs, is_own=is_own)
     return await session.get_one(SpaceMembership, member_id), access
@@ -113,7 +114,7 @@ async def conversation_for(
     needs: Access,
     *,
     lock: bool = False,
-    what: str = "conversation",
+    what: str = _("conversation"),
 ) -> tuple[Conversation, SpaceAccess]:
     """The conversation, if this person may do there what they want to; locked by who decides by what is in it.
 
@@ -155,9 +156,9 @@ async def message_for(
     """
     message: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
     if message is None:
-        raise not_found("message")
+        raise not_found(_("message"))
     conversation, access = await conversation_for(
-        session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock, what="message"
+        session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock, what=_("message")
     )
     own = access.member is not None and access.member.id == message.membership_id
     if not (needs is Access.MODERATE and own):
@@ -270,14 +271,14 @@ async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUI
         )
     }
     if len(found) < len(set(ids)):
-        raise not_found("character")
+        raise not_found(_("character"))
     return [found[id] for id in ids]
 
 
 async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
     """One of the person's own personas."""
     query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
-    return existing(await session.scalar(query), "persona")
+    return existing(await session.scalar(query), _("persona"))
 
 
 def character_name(character: Character) -> str:

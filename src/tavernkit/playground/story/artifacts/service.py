@@ -15,6 +15,7 @@ from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ArtifactArchive, ArtifactHead, Message
 from tavernkit.playground.base.database.models import ArtifactVersion as VersionRow
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
@@ -161,7 +162,7 @@ async def history_of(
     """A page of an artifact's versions, the newest first: of every swipe, in use or archived."""
     async with read_at_one_moment(runtime.database) as session:
         await conversation_for(session, conversation_id, viewer, Access.READ)
-        _, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
+        _place, artifact = existing(await artifact_at(session, conversation_id, tag), _("artifact"))
         return artifact, await versions_page(session, conversation_id, tag, behind=behind, limit=limit)
 
 
@@ -172,8 +173,8 @@ async def restore_version(
     now = runtime.clock()
     async with runtime.database.write() as session:
         await conversation_to_change(session, conversation_id, viewer)
-        head, artifact = existing(await artifact_at(session, conversation_id, tag), "version")
-        wanted = existing(await version_at(session, conversation_id, tag, version), "version")
+        head, artifact = existing(await artifact_at(session, conversation_id, tag), _("version"))
+        wanted = existing(await version_at(session, conversation_id, tag, version), _("version"))
         if wanted.content_type != artifact.content_type:
             raise Refused(
                 "conflict", f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now."
@@ -198,7 +199,7 @@ async def restore_version(
             latest = conflict.latest_version
             current = None if latest is None else await version_at(session, conversation_id, tag, latest)
             shown = None if current is None else ArtifactVersionOut.of(artifact, current)
-            raise stale("artifact", shown) from None
+            raise stale(_("artifact"), shown) from None
         await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
         return commit.artifact, commit.version
 

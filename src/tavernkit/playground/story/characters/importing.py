@@ -31,6 +31,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import JOBS
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -491,7 +492,7 @@ async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, positi
         job = await find_job(session, job_id, viewer, lock=True)
         file = await session.get(JobFile, (job_id, position))
         if job is None or job.kind != IMPORT_KIND or file is None:
-            raise not_found("file")
+            raise not_found(_("file"))
         named = None if file.outcome is None else file.outcome.get("namesake_id")
         if file.outcome is None or named is None:
             return

@@ -22,6 +22,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.story.characters.cards import fold, searched_tags
 from tavernkit.values import Value
@@ -70,7 +71,7 @@ async def find_character(
         or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
     )
     found: Character | None = await session.scalar(query.with_for_update() if to_change else query)
-    row = existing(found, "character")
+    row = existing(found, _("character"))
     if to_change:
         check_changeable(row, viewer)
     return row
@@ -214,7 +215,7 @@ async def find_avatar(
         .join(Character, column == Blob.sha256)
         .where(Character.id == character_id, Character.id.in_(visible_characters(viewer)))
     )
-    return existing(found, "picture")
+    return existing(found, _("picture"))
 
 
 async def has_spoken(session: AsyncSession, character_id: UUID) -> bool:

@@ -35,6 +35,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
@@ -94,7 +95,7 @@ async def restore_version(
     """Make an earlier card the newest one; the one in between is kept. Pictures and files stay as they are."""
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
-        earlier = existing(await find_version(session, row.id, number), "version")
+        earlier = existing(await find_version(session, row.id, number), _("version"))
         card = characters.read_card(earlier.data)[0]
         await revise(session, runtime, row, card, "restored", runtime.clock())
         row.file_sha256 = earlier.file_sha256
@@ -203,7 +204,7 @@ async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, 
     row = await find_character(session, character_id, viewer, to_change=True)
     if version is not None and row.version != version:
         current = CharacterOut.with_card(row, await assets_of(session, row.id))
-        raise stale("character", current)
+        raise stale(_("character"), current)
     return row
 
 

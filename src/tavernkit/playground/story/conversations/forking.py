@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     PathSnapshot,
     TextContent,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -129,7 +130,7 @@ async def fork(
                 return known
             shown = visibility or _visibility_of(parent)
             _require_forkable(parent, access, kind, shown)
-            seq = existing(await visible_message(session, parent.id, message_id), "message").seq
+            seq = existing(await visible_message(session, parent.id, message_id), _("message")).seq
             return await add_fork(
                 session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, space_for
@@ -103,7 +104,7 @@ async def read_tree(
         root_id = conversation.root_conversation_id or conversation.id
         last = None if after is None else await session.get(Conversation, after)
         if after is not None and (last is None or last.root_conversation_id != root_id):
-            raise not_found("place in the tree")
+            raise not_found(_("place in the tree"))
         return await tree_of(session, root_id, visible=_visible_to(access), after=last, limit=limit)
 
 

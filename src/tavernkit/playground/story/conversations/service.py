@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     TextContent,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
@@ -325,7 +326,7 @@ async def change_conversation(
             title = titled(title, "")
             if not title:
                 raise Refused("blank", "A conversation needs a title.")
-        advance(conversation, settings_version, what="conversation", current=ConversationOut.of_row(conversation))
+        advance(conversation, settings_version, what=_("conversation"), current=ConversationOut.of_row(conversation))
         if title is not None:
             conversation.title = title
         if visibility is not None:
@@ -350,7 +351,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
     async with runtime.database.write() as session:
         space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
         if space_id is None:
-            raise not_found("conversation")
+            raise not_found(_("conversation"))
         # The space before its conversations, as everybody locks them.
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
@@ -374,9 +375,9 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
     async with runtime.database.write() as session:
         space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
         if space_id is None:
-            raise not_found("conversation")
+            raise not_found(_("conversation"))
         # Locked first, so that of two who delete the last two conversations, one is refused.
-        await space_for(session, space_id, viewer, Access.READ, lock=True, what="conversation")
+        await space_for(session, space_id, viewer, Access.READ, lock=True, what=_("conversation"))
         found = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER, lock=True)
         others = await session.scalar(
             select(func.count())

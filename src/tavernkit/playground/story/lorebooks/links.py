@@ -25,6 +25,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -198,12 +199,12 @@ async def detach_lorebook(runtime: Runtime, viewer: Viewer, link_id: UUID) -> No
 
 async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datetime) -> tuple[LorebookLink, str]:
     """A link that is about to change, of which everybody is told."""
-    link = existing(await session.get(LorebookLink, link_id), "link")
+    link = existing(await session.get(LorebookLink, link_id), _("link"))
     try:
         await _check_place(session, viewer, _place_of(link), changing=True)
     except Refused as refused:
         # Who cannot see the place is not told that there is a link.
-        raise not_found("link") if refused.code == "not_found" else refused from None
+        raise not_found(_("link")) if refused.code == "not_found" else refused from None
     # Before the link is locked: who removes a place with its links goes the same way.
     await append_link_events(session, [link], now)
     row = (
@@ -215,7 +216,7 @@ async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datet
             .execution_options(populate_existing=True)
         )
     ).one_or_none()
-    link, name = existing(row, "link")
+    link, name = existing(row, _("link"))
     return link, name
 
 
@@ -231,7 +232,7 @@ async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, U
     else:
         owner = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
         if owner != viewer.user_id:
-            raise not_found("persona")
+            raise not_found(_("persona"))
 
 
 async def _check_character(session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool) -> None:
@@ -241,7 +242,7 @@ async def _check_character(session: AsyncSession, viewer: Viewer, character_id: 
         )
     ).one_or_none()
     if row is None or row.owner_id not in (None, viewer.user_id):
-        raise not_found("character")
+        raise not_found(_("character"))
     if row.owner_id is None and changing and not viewer.is_administrator:
         raise Refused("forbidden", "This character is everybody's; only administrators change it.")
 

@@ -23,6 +23,7 @@ from tavernkit.playground.base.database.models import (
     LorebookLink,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value
@@ -36,7 +37,7 @@ async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, 
     query = select(Lorebook).where(
         Lorebook.id == lorebook_id, Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"
     )
-    return existing(await session.scalar(query.with_for_update() if lock else query), "lorebook")
+    return existing(await session.scalar(query.with_for_update() if lock else query), _("lorebook"))
 
 
 async def lorebooks_page(
@@ -54,7 +55,7 @@ async def entry_of(session: AsyncSession, lorebook: Lorebook, entry_id: UUID) ->
     found: LorebookEntry | None = await session.scalar(
         select(LorebookEntry).where(LorebookEntry.id == entry_id, LorebookEntry.lorebook_id == lorebook.id)
     )
-    return existing(found, "entry")
+    return existing(found, _("entry"))
 
 
 async def entries_page(

@@ -20,6 +20,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
@@ -109,7 +110,7 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
     """Change what a book says about itself."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        advance(row, patch.settings_version, what="lorebook", current=LorebookOut.of(row))
+        advance(row, patch.settings_version, what=_("lorebook"), current=LorebookOut.of(row))
         changes = presentable(patch.model_dump(exclude_unset=True, exclude={"settings_version"}))
         if patch.name is not None:
             row.name = titled(patch.name, NAMELESS)
@@ -235,7 +236,7 @@ async def update_entry(
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
         row = await entry_of(session, book, entry_id)
         if row.revision != revision:
-            raise stale("entry", EntryOut.of(row))
+            raise stale(_("entry"), EntryOut.of(row))
         form = {**row.data, **presentable(data), "uid": row.data.get("uid", row.uid)}
         entry = _understood(form, changed=data)
         row.data, row.revision, row.updated_at = form, row.revision + 1, runtime.clock()
@@ -268,7 +269,7 @@ async def delete_entry(
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
         row = await entry_of(session, book, entry_id)
         if revision is not None and row.revision != revision:
-            raise stale("entry", EntryOut.of(row))
+            raise stale(_("entry"), EntryOut.of(row))
         await session.delete(row)
         _count_change(runtime, book, entries=-1)
 

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Conversation, SpaceMembership, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
@@ -123,7 +124,7 @@ async def add_member(
         await _require_room(session, access, human=user_id is not None)
         if user_id is not None:
             active = select(User.id).where(User.id == user_id, User.status == "active")
-            existing(await session.scalar(active), "person")
+            existing(await session.scalar(active), _("person"))
         if character_id is not None:
             await usable_characters(session, viewer, [character_id])
         position = await next_position(session, space_id)
@@ -157,7 +158,7 @@ async def change_member(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         await refuse_change(session, viewer, access, member, changes)
-        advance(member, settings_version, what="member", current=MemberOut.of(member))
+        advance(member, settings_version, what=_("member"), current=MemberOut.of(member))
         apply_change(member, changes)
         if changes.get("copilot_mode") == "full":
             # A model writes for somebody, or characters go on among themselves, but never both.
@@ -209,7 +210,7 @@ async def reorder_members(
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
             raise Refused("conflict", "The order must name every member exactly once.")
-        advance(space, settings_version, what="space", current=SpaceOut.of_row(space))
+        advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Message, MessageSwipe
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -78,7 +79,7 @@ async def send_message(
             if has_copilot(author, conversation.id):
                 raise Refused("copilot_blocked", "The copilot is writing for you. Switch it off to write yourself.")
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
-                raise not_found("character")
+                raise not_found(_("character"))
             if role == "user" or speaker_id is not None:
                 await apply_input_policy(session, runtime, conversation, even_queued=True)
             now = runtime.clock()
@@ -196,7 +197,7 @@ async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Sh
 async def _check_readable(session: AsyncSession, viewer: Viewer, message_id: UUID) -> None:
     message, _, _ = await message_for(session, message_id, viewer, Access.READ)
     if message.visibility == "hidden":
-        raise not_found("message")
+        raise not_found(_("message"))
 
 
 async def read_swipes(runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int) -> SwipeWindow:
@@ -226,7 +227,7 @@ async def edit_swipe(
         message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
         if swipe is None:
-            raise not_found("swipe")
+            raise not_found(_("swipe"))
         if swipe.content == text:
             # Perhaps the answer to the same change was lost; there is nothing to refuse.
             return message
@@ -253,7 +254,7 @@ async def select_swipe(
         current = await active_swipe(session, message)
         chosen = await _swipe_at(session, message, _position(message, current, to))
         if chosen is None:
-            raise not_found("swipe")
+            raise not_found(_("swipe"))
         if chosen.id != current.id:
             await _show(session, runtime, message, current, chosen)
         return message
@@ -302,7 +303,7 @@ async def delete_swipe(
         message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id)
         if swipe is None:
-            raise not_found("swipe")
+            raise not_found(_("swipe"))
         await refuse_stale(session, message, revision)
         if message.swipes_count == 1:
             raise Refused("conflict", "This is the only version of the message. Delete the message instead.")

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.injections import Injection, InjectionPosition, Injections
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, ConversationInjection
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -134,7 +135,7 @@ async def remove_injection(runtime: Runtime, viewer: Viewer, conversation_id: UU
     async with runtime.database.write() as session:
         await conversation_to_change(session, conversation_id, viewer)
         row = await session.get(ConversationInjection, (conversation_id, name))
-        await session.delete(existing(row, "injection"))
+        await session.delete(existing(row, _("injection")))
         await append_event(session, conversation_id, EVENT, runtime.clock())
 
 

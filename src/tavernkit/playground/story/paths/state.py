@@ -242,5 +242,5 @@ async def read_state(
         conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
         seq = conversation.last_seq
         if message_id is not None:
-            seq = existing(await visible_message(session, conversation_id, message_id), "message").seq
+            seq = existing(await visible_message(session, conversation_id, message_id), _("message")).seq
         return seq, await state_at(session, conversation_id, seq)

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import GlobalVariable, Message, MessageSwipe, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -79,7 +80,7 @@ async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUI
     async with runtime.database.write() as session:
         known = _variables(await _state_to_change(session, viewer, conversation_id))
         if name not in known:
-            raise not_found("variable")
+            raise not_found(_("variable"))
         await _change(session, runtime, conversation_id, set={}, unset=[VARIABLES + name])
         return {other: value for other, value in known.items() if other != name}
 
@@ -184,7 +185,7 @@ async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str
         await lock_globals(session, viewer.user_id)
         known = await read_globals(session, viewer.user_id)
         if name not in known:
-            raise not_found("variable")
+            raise not_found(_("variable"))
         await change_globals(session, viewer.user_id, GlobalChanges(unset=(name,)), runtime.clock())
         return {other: value for other, value in known.items() if other != name}
 

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, TextContent
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
@@ -117,7 +118,7 @@ async def changeable_message(
 async def refuse_stale(session: AsyncSession, message: Message, revision: int | None) -> None:
     """Refuse a change that was made from another revision; None is from whatever there is."""
     if revision not in (None, message.revision):
-        raise stale("message", await _current(session, message.id))
+        raise stale(_("message"), await _current(session, message.id))
 
 
 async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:

@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLink, Persona, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
@@ -135,7 +136,7 @@ def _read(name: Json, source: LooseObject) -> BackedUp:
 async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
     """One of the person's own personas."""
     query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
-    return existing(await session.scalar(query.with_for_update() if lock else query), "persona")
+    return existing(await session.scalar(query.with_for_update() if lock else query), _("persona"))
 
 
 async def personas_page(
@@ -181,7 +182,7 @@ async def set_picture(
         raise Refused("invalid", str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        advance(row, settings_version, what="persona", current=PersonaOut.of_row(row))
+        advance(row, settings_version, what=_("persona"), current=PersonaOut.of_row(row))
         before = row.avatar_sha256
         if picture is not None:
             await store(session, [picture], runtime.clock())
@@ -214,7 +215,7 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         await _check_picture(session, patch.avatar_sha256)
-        advance(row, patch.settings_version, what="persona", current=PersonaOut.of_row(row))
+        advance(row, patch.settings_version, what=_("persona"), current=PersonaOut.of_row(row))
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)
         for field, value in patch.model_dump(exclude_none=True, include=set(PersonaFields.model_fields)).items():

@@ -257,7 +257,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
     query = select(Character).where(Character.id == place.character_id, Character.status != "deleted")
     character: Character | None = await session.scalar(query.with_for_update(key_share=True) if changing else query)
     if character is None or character.owner_id not in (None, viewer.user_id):
-        raise not_found("character")
+        raise not_found(_("character"))
     if character.owner_id is None and changing and not viewer.is_administrator:
         raise Refused("forbidden", "This character is everybody's; only administrators change it.")
 

@@ -19,6 +19,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.story.access.access import active_members
@@ -44,7 +45,7 @@ async def profile_for(
     query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
-    return existing(await session.scalar(query), "profile")
+    return existing(await session.scalar(query), _("profile"))
 
 
 async def profiles_page(

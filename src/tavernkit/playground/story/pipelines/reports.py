@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job, PipelineRun
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import Document, StrictModel
@@ -133,11 +134,11 @@ async def read_pipeline_run(runtime: Runtime, viewer: Viewer, pipeline_run_id: U
     """One run of pipelines."""
     async with runtime.database.read() as session:
         row = (await session.execute(known_runs().where(PipelineRun.id == pipeline_run_id))).one_or_none()
-        run, job = existing(row, "run")
+        run, job = existing(row, _("run"))
         try:
             await conversation_for(session, run.conversation_id, viewer, Access.READ)
         except Refused:
-            raise not_found("run") from None
+            raise not_found(_("run")) from None
         return KnownRun(run=run, job=job)
 
 

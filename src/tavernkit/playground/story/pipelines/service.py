@@ -26,6 +26,7 @@ from tavernkit.playground.base.database.models import (
     PipelineProfileVersion,
     Space,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
@@ -117,7 +118,7 @@ async def edit_profile(
             raise _taken(name)
         if content is not None:
             await require_free_tags(session, profile, readable_part(profile, content))
-        advance(profile, patch.settings_version, what="profile", current=ProfileOut.with_content(profile, before))
+        advance(profile, patch.settings_version, what=_("profile"), current=ProfileOut.with_content(profile, before))
         profile.name, profile.updated_at = name, now
         if patch.description is not None:
             profile.description = storable(patch.description)
@@ -184,7 +185,7 @@ async def import_profile(
 async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, place: ProfilePlace) -> PipelineProfile:
     """Follow an example at a place: one's own profile of its name, or else a copy of the example."""
     if example not in EXAMPLES:
-        raise not_found("example")
+        raise not_found(_("example"))
     profile, source = example_in_full(example)
     content = await checked_content(source)
     async with runtime.database.write() as session:
@@ -193,7 +194,7 @@ async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, plac
         if own:
             copy = own[0]
         else:
-            copy, _ = await add_profile(session, runtime, viewer, profile.name, profile.description, content)
+            copy, _content = await add_profile(session, runtime, viewer, profile.name, profile.description, content)
         await follow(session, runtime, viewer, place, copy)
         return copy
 
@@ -220,7 +221,7 @@ async def _add_copy(
 ) -> PipelineProfile:
     async with runtime.database.write() as session:
         free = await free_name(session, viewer.user_id, name)
-        profile, _ = await add_profile(session, runtime, viewer, free, description, content)
+        profile, _content = await add_profile(session, runtime, viewer, free, description, content)
         return profile
 
 
@@ -243,7 +244,7 @@ async def add_example(runtime: Runtime, viewer: Viewer, new: AddExample) -> Writ
     new profile of theirs, and what others and other places follow stays as it is. All of it is done or nothing.
     """
     if new.example not in EXAMPLES:
-        raise not_found("example")
+        raise not_found(_("example"))
     async with runtime.database.write() as session:
         return await _add_beside(session, runtime, viewer, new)
 
@@ -295,7 +296,7 @@ async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExamp
         raise Refused("conflict", sentence) from None
     if (profile.id, profile.settings_version) != (new.profile_id, new.settings_version):
         current = ProfileOut.with_content(profile, await version_of(session, profile))
-        raise stale("profile that is followed there", current)
+        raise stale(_("profile that is followed there"), current)
     return profile
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting, Space, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.storable import presentable
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
@@ -125,7 +126,7 @@ def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]
 async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, lock: bool = False) -> Preset:
     """One of the person's own presets, or one of everybody's."""
     query = select(Preset).where(Preset.id == preset_id, _visible(viewer))
-    return existing(await session.scalar(query.with_for_update() if lock else query), "preset")
+    return existing(await session.scalar(query.with_for_update() if lock else query), _("preset"))
 
 
 async def presets_page(

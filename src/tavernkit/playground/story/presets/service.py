@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
@@ -80,7 +81,7 @@ def with_changed_prompt(
     preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None
 ) -> ChatPreset:
     """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
-    found = existing(_find(preset, identifier), "prompt")
+    found = existing(_find(preset, identifier), _("prompt"))
     if found.marker and "content" in fields:
         raise Refused("invalid", "This prompt is a marker: what stands there is filled in, and has no text to write.")
     if fields:
@@ -97,7 +98,7 @@ def with_changed_prompt(
 
 def without_prompt(preset: ChatPreset, identifier: str) -> ChatPreset:
     """Take a prompt out of the order, and out of the preset if it is not one of SillyTavern's own."""
-    found = existing(_find(preset, identifier), "prompt")
+    found = existing(_find(preset, identifier), _("prompt"))
     order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
     if not (found.system_prompt or found.marker):
         preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
@@ -272,7 +273,7 @@ async def _edit(
         row = await _as_read(session, viewer, preset_id, settings_version)
         preset = decode_preset(row.kind, row.data)[0]
         if not isinstance(preset, ChatPreset):
-            raise not_found("prompt")
+            raise not_found(_("prompt"))
         changed = change(preset)
         written = write_preset(changed)
         # Fields keep their places in the file.
@@ -285,7 +286,7 @@ async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, setti
     """The preset, locked, if nobody has changed it since."""
     row = await preset_for(session, viewer, preset_id, lock=True)
     if row.settings_version != settings_version:
-        raise stale("preset", PresetOut.of(row))
+        raise stale(_("preset"), PresetOut.of(row))
     return row
 
 

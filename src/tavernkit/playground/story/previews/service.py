@@ -23,6 +23,7 @@ from tavernkit.playground.base.database.models import (
     Run,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, conversation_for
@@ -106,14 +107,14 @@ async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptProm
         )
     ).one_or_none()
     if row is None:
-        raise not_found("prompt")
+        raise not_found(_("prompt"))
     snapshot, conversation_id = row
     try:
-        _, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        _conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
     except Refused:
-        raise not_found("prompt") from None
+        raise not_found(_("prompt")) from None
     if access.member is None and access.level < Access.ADMINISTER:
-        raise not_found("prompt")
+        raise not_found(_("prompt"))
     blocks: list[JsonObject] = snapshot.blocks["blocks"]
     hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
     kept = await session.scalars(select(PromptBlock).where(PromptBlock.sha256.in_(hashes)))

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Space
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -61,7 +62,7 @@ async def set_toggle(runtime: Runtime, viewer: Viewer, conversation_id: UUID, ke
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER)
         toggles = await _toggles(session, access.space, conversation)
         named = next((one for one in toggles if one.has_value and one.toggle.key == key), None)
-        toggle = existing(named, "toggle").toggle
+        toggle = existing(named, _("toggle")).toggle
         _check(toggle, value)
         owner_id = access.space.owner_id
         await lock_globals(session, owner_id)

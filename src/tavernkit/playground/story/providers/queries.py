@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider, Space, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.kinds.anthropic import ANTHROPIC
 from tavernkit.playground.base.llm.kinds.google import GOOGLE
 from tavernkit.playground.base.llm.kinds.openai import OPENAI
@@ -72,7 +73,7 @@ async def provider_to_manage(
     """A provider, for an administrator in person."""
     require_administrator(viewer)
     query = select(Provider).where(Provider.id == provider_id)
-    return existing(await session.scalar(query.with_for_update() if lock else query), "provider")
+    return existing(await session.scalar(query.with_for_update() if lock else query), _("provider"))
 
 
 async def providers_page(

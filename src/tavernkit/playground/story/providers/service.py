@@ -20,6 +20,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer, require_administra
 from tavernkit.playground.base.blobs.store import remove_unused
 from tavernkit.playground.base.database.models import Provider, SiteSetting
 from tavernkit.playground.base.database.start_lock import start_lock
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
 from tavernkit.playground.base.llm.base import ChatRequest, ModelClient, ModelError
 from tavernkit.playground.base.llm.kinds import DIALECT, PROVIDER_KINDS, kind_of, request_fields
@@ -98,7 +99,7 @@ async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, p
         async with runtime.database.write() as session:
             row = await provider_to_manage(session, viewer, provider_id, lock=True)
             if row.settings_version != patch.settings_version:
-                raise stale("provider", ProviderOut.of(row))
+                raise stale(_("provider"), ProviderOut.of(row))
             address = row.base_url
             if patch.base_url is not None:
                 address = read_address(patch.base_url or kind_of(row).home)

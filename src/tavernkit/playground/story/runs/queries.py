@@ -21,6 +21,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
@@ -103,18 +104,18 @@ async def run_for(
     session: AsyncSession, run_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
 ) -> tuple[Run, Conversation]:
     """The run with its conversation, which is locked if asked for, if this person may do with it what they want to."""
-    conversation_id = existing(await session.scalar(select(Run.conversation_id).where(Run.id == run_id)), "run")
+    conversation_id = existing(await session.scalar(select(Run.conversation_id).where(Run.id == run_id)), _("run"))
     try:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, needs, lock=lock)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, needs, lock=lock)
     except Refused as refused:
-        raise not_found("run") if refused.code == "not_found" else refused from None
-    return existing(await session.scalar(select(Run).where(Run.id == run_id)), "run"), conversation
+        raise not_found(_("run")) if refused.code == "not_found" else refused from None
+    return existing(await session.scalar(select(Run).where(Run.id == run_id)), _("run")), conversation
 
 
 async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
     """One run."""
     async with runtime.database.read() as session:
-        run, _ = await run_for(session, run_id, viewer, Access.READ)
+        run, _conversation = await run_for(session, run_id, viewer, Access.READ)
         return run
 
 
@@ -139,7 +140,7 @@ async def list_runs(
 async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """What goes on in a conversation."""
     async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, Access.READ)
         return await shown_turns(session, conversation)
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, Run, Space, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -45,7 +46,7 @@ async def force_talk(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *,
         elif await is_character_here(session, conversation, speaker_id):
             reason = "forced"
         else:
-            raise not_found("character")
+            raise not_found(_("character"))
         await apply_input_policy(session, runtime, conversation)
         return await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason=reason)
 
@@ -159,7 +160,7 @@ async def regenerate(
         end = await end_of_path(session, conversation.id)
         target = await visible_message(session, conversation_id, message_id) if message_id else end and end[0]
         if end is None or target is None:
-            raise not_found("message")
+            raise not_found(_("message"))
         if target.role != "assistant":
             raise Refused("conflict", "Only a reply can be told anew. Choose a message of a character.")
         rules = await rules_of(session, conversation)

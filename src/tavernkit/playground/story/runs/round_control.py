@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, Round, Run, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import (
@@ -255,7 +256,7 @@ async def choose_queue(
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
-            raise stale("round", turns)
+            raise stale(_("round"), turns)
         chosen = [
             ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids
         ]
@@ -284,7 +285,7 @@ async def _check_speakers(session: AsyncSession, conversation: Conversation, mem
         return
     muted = [member.cached_display_name for member in members if member.id in unable and member.kind == "character"]
     if len(muted) < len(unable):
-        raise not_found("speaker")
+        raise not_found(_("speaker"))
     verb = "is" if len(muted) == 1 else "are"
     raise Refused("conflict", f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order.")
 

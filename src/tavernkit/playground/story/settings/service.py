@@ -13,6 +13,7 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Conversation, Preset, Provider, Space, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -95,7 +96,7 @@ async def read_conversation_settings(
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         member = None if member_id is None else await session.get(SpaceMembership, member_id)
         if member_id is not None and (member is None or member.space_id != access.space.id):
-            raise not_found("member")
+            raise not_found(_("member"))
         return _of_conversation(access.space, conversation, member)
 
 
@@ -167,7 +168,7 @@ async def _change(
     """Check the whole patch, count the change, and make it; or none of the three."""
     changes = read_patch(patch, layer)
     await refuse_unknown_in(session, viewer, changes, before)
-    advance(row, settings_version, what="settings", current=before)
+    advance(row, settings_version, what=_("settings"), current=before)
     apply_changes(row, changes)
 
 

@@ -7,6 +7,7 @@ patch is checked whole before any of it is applied.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -99,6 +100,13 @@ def _settings() -> Iterator[Setting]:
 GROUPS: Mapping[str, type[SettingsGroup]] = dict(_groups())
 SETTINGS: Mapping[str, Setting] = {setting.path: setting for setting in _settings()}
 """Every setting by its path."""
+
+
+def descriptions() -> Iterator[str]:
+    """What is said of each group and each setting: sentences of the interface that are not marked where they stand."""
+    for group in GROUPS.values():
+        yield inspect.cleandoc(group.__doc__ or "")
+        yield from (field.description for field in group.model_fields.values() if field.description)
 
 
 @cache

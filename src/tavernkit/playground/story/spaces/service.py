@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import space_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused
@@ -204,7 +205,7 @@ async def change_space(
             name = titled(name, "")
             if not name:
                 raise Refused("blank", "A space needs a name.")
-        advance(space, settings_version, what="space", current=SpaceOut.of_row(space))
+        advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
         if name is not None:
             space.name = name
         if archived is not None:

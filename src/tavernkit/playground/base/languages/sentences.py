@@ -1,0 +1,136 @@
+"""Sentences that are written in English and shown in the reader's language.
+
+`_("{name} is not here.", name=name)` is the English sentence, a string, which still knows its template and values.
+Programs and logs get it as it is; pages show `translated(sentence)`, which templates do by themselves. A value may be a
+sentence too. Numbers are written as the language groups them; what is no amount, such as a port, is passed as a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Any
+
+from babel.dates import format_datetime
+from babel.numbers import format_decimal
+
+from tavernkit.playground.base.languages.catalogues import ENGLISH, LANGUAGES, catalogue
+from tavernkit.values import Json
+
+# `{name}` is a place for a value; `{{char}}` is a macro that somebody reads about.
+_PLACE = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
+
+_language: ContextVar[str] = ContextVar("language", default=ENGLISH)
+
+
+def current_language() -> str:
+    """The language of whoever is answered."""
+    return _language.get()
+
+
+def use_language(language: str) -> None:
+    """Answer in this language, as far as the request or the task goes; one that we do not speak changes nothing."""
+    if language in LANGUAGES:
+        _language.set(language)
+
+
+class Sentence(str):
+    """A sentence of the interface: in English as a string, and in any language by `translated`."""
+
+    template: str
+    plural: str | None
+    values: Mapping[str, object]
+
+    __slots__ = ("plural", "template", "values")
+
+    def __new__(cls, template: str, plural: str | None, values: Mapping[str, object]) -> Sentence:
+        english = plural if plural is not None and values["count"] != 1 else template
+        sentence = super().__new__(cls, filled_in(english, values, ENGLISH))
+        sentence.template, sentence.plural, sentence.values = template, plural, values
+        return sentence
+
+    def __reduce__(self) -> tuple[type[Sentence], tuple[str, str | None, Mapping[str, object]]]:
+        return Sentence, (self.template, self.plural, self.values)
+
+
+def gettext(template: str, **values: object) -> Sentence:
+    """A sentence with its values. Import it as `_`: that is how sentences are found for the catalogues."""
+    return Sentence(template, None, values)
+
+
+def ngettext(one: str, many: str, count: int, **values: object) -> Sentence:
+    """A sentence about `{count}` things, whose form follows from the number."""
+    return Sentence(one, many, {"count": count, **values})
+
+
+def translated(text: str, language: str | None = None) -> str:
+    """A sentence in the language of whoever is answered, or in another one; any other text is left as it is."""
+    if not isinstance(text, Sentence):
+        return text
+    language = language or current_language()
+    if language == ENGLISH:
+        return str(text)
+    return filled_in(template_in(language, text), text.values, language)
+
+
+def template_in(language: str, sentence: Sentence) -> str:
+    """The template of a sentence in a language, in the form for its number; English, where nobody has translated it."""
+    known = catalogue(language) if language != ENGLISH else None
+    forms = None if known is None else known.forms.get(sentence.template)
+    count = sentence.values.get("count")
+    if known is None or forms is None:
+        return sentence.template if sentence.plural is None or count == 1 else sentence.plural
+    if sentence.plural is None or not isinstance(count, int):
+        return forms[0]
+    return forms[known.plural(abs(count))]
+
+
+def filled_in(template: str, values: Mapping[str, object], language: str) -> str:
+    if "{" not in template:
+        return template
+    return _PLACE.sub(lambda place: written(values[place[1]], language) if place[1] in values else place[0], template)
+
+
+def written(value: object, language: str) -> str:
+    """A value as a language writes it."""
+    match value:
+        case bool():
+            return str(value)
+        case int() | float() if language == ENGLISH:
+            return f"{value:,}"
+        case int() | float():
+            return format_decimal(value, locale=language.replace("-", "_"))
+        case datetime():
+            return format_datetime(value, "medium", locale=language.replace("-", "_"))
+        case str():
+            return translated(value, language)
+        case _:
+            return str(value)
+
+
+def stored(code: str, text: str) -> dict[str, Any]:
+    """What went wrong, as it is kept in a row: in English for programs, and so that it can be translated when shown."""
+    error: dict[str, Any] = {"code": code, "message": str(text)}
+    if isinstance(text, Sentence):
+        error["sentence"] = _as_json(text)
+    return error
+
+
+def stored_sentence(error: Mapping[str, Any]) -> str:
+    """The sentence of what `stored` has made."""
+    kept = error.get("sentence")
+    return _from_json(kept) if isinstance(kept, dict) else str(error["message"])
+
+
+def _as_json(sentence: Sentence) -> dict[str, Json]:
+    values = {
+        name: _as_json(value) if isinstance(value, Sentence) else value for name, value in sentence.values.items()
+    }
+    return {"template": sentence.template, "plural": sentence.plural, "values": values}
+
+
+def _from_json(kept: Mapping[str, Any]) -> Sentence:
+    values = {name: _from_json(value) if isinstance(value, dict) else value for name, value in kept["values"].items()}
+    return Sentence(kept["template"], kept["plural"], values)
