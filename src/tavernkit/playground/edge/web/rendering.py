@@ -16,6 +16,7 @@ from tavernkit.playground.base.languages import (
     ngettext,
     translated,
 )
+from tavernkit.playground.base.languages.sentences import written
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
@@ -42,6 +43,7 @@ def templates() -> Environment:
     environment.globals["asset"] = asset
     environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
+    environment.filters["number"] = _number
     environment.filters["shown_name"] = shown_name
     environment.filters["in_words"] = in_words
     environment.filters["without_credentials"] = without_credentials
@@ -55,6 +57,11 @@ def render(name: str, **context: object) -> Markup:
 
 def _in_readers_language(value: object) -> object:
     return translated(value) if isinstance(value, Sentence) else value
+
+
+def _number(value: float) -> str:
+    """A bare number, grouped as the reader's language does it."""
+    return written(value, current_language())
 
 
 def _gettext(template: str, /, **values: object) -> str:
