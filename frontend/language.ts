@@ -3,6 +3,8 @@
 type Values = Record<string, string | number>
 
 const language = document.documentElement.lang || "en"
+/** The language of the page, as the reader's browser has it for their region: days and hours differ between regions. */
+export const locale = navigator.languages.find((one) => one.split("-")[0] === language.split("-")[0]) ?? language
 const known: Record<string, string[]> = JSON.parse(document.getElementById("messages_of_scripts")?.textContent || "{}")
 const numbers = new Intl.NumberFormat(language)
 const rules = new Intl.PluralRules(language)

@@ -1,9 +1,10 @@
 import { Controller } from "@hotwired/stimulus"
+import { locale } from "../language"
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" })
-const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" })
-const everything = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" })
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" })
+const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" })
+const dayAndYear = new Intl.DateTimeFormat(locale, { dateStyle: "medium" })
+const everything = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "short" })
 
 // A moment in the reader's own place and language: the time today, the day before that.
 export default class LocalTime extends Controller<HTMLTimeElement> {
