@@ -9,7 +9,7 @@ const known: Record<string, string[]> = JSON.parse(document.getElementById("mess
 const numbers = new Intl.NumberFormat(language)
 const rules = new Intl.PluralRules(language)
 // The order in which catalogues have the forms of a sentence: Russian has three, Chinese one.
-const forms = (["one", "few", "many", "other"] as const).filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
+const forms = (["one", "few", "many", "other"] as Intl.LDMLPluralRule[]).filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
 
 /** The sentence in the language of the page, with its values in their places. */
 export function _(template: string, values: Values = {}): string {
