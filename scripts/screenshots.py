@@ -1,17 +1,20 @@
-"""Pictures of every page, light and dark, on a desktop and on a phone, into `docs/screenshots/`: `make screenshots`.
+"""Pictures of every page: in each language, light and dark, on a desktop and on a phone: `make screenshots`.
 
-A real server with the scripted model and an empty data folder shows a story that is told here. The pages are found as
-a reader finds them: through the links at the top, and one further into each.
+They go into a folder of the machine's temporary files, or into the one that is named. The pictures of the README are
+taken again in `docs/screenshots/`. A real server with the scripted model and an empty data folder shows a story that is
+told here. The pages are found as a reader finds them: through the links at the top, and one further into each.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,8 +24,10 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
-FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
-SIZES = {"desktop": (1280, 900, 1), "phone": (390, 844, 2)}
+README = Path(__file__).parents[1] / "docs" / "screenshots"
+SIZES = {"desktop": (1280, 900, 1), "phone": (360, 740, 2)}
+LOCALES = {"en": "en-GB", "ru": "ru-RU", "zh-Hans": "zh-CN"}
+"""What the browser asks for, by the language that it gets."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # Small enough to be kept with the code.
 MOST_BYTES = 150_000
@@ -132,25 +137,24 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     return found
 
 
-def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """The name of each picture, and the picture."""
-    for device, (width, height, scale) in SIZES.items():
-        for theme in THEMES:
-            context = browser.new_context(
-                base_url=server.url,
-                viewport={"width": width, "height": height},
-                device_scale_factor=scale,
-                color_scheme=theme,
-                reduced_motion="reduce",
-                locale="en-GB",
-                timezone_id="Europe/London",
-            )
-            page = context.new_page()
-            for name, path in pages.items():
-                page.goto(path)
-                page.evaluate("document.fonts.ready")
-                yield f"{name}-{device}-{theme}", page.screenshot()
-            context.close()
+def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iterator[tuple[str, str, bytes]]:
+    """The language and the name of each picture, and the picture."""
+    for language, (device, (width, height, scale)), theme in product(LOCALES, SIZES.items(), THEMES):
+        context = browser.new_context(
+            base_url=server.url,
+            viewport={"width": width, "height": height},
+            device_scale_factor=scale,
+            color_scheme=theme,
+            reduced_motion="reduce",
+            locale=LOCALES[language],
+            timezone_id="Europe/London",
+        )
+        page = context.new_page()
+        for name, path in pages.items():
+            page.goto(path)
+            page.evaluate("document.fonts.ready")
+            yield language, f"{name}-{device}-{theme}", page.screenshot()
+        context.close()
 
 
 def shrink(picture: bytes) -> bytes:
@@ -171,7 +175,9 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise SystemExit("Pictures need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description="Take a picture of every page.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(tempfile.gettempdir()) / "tavernkit-screenshots")
+    target: Path = parser.parse_args().folder
     with (
         tempfile.TemporaryDirectory() as folder,
         running(ScriptedModel(Path(folder), delay=0.02)) as model,
@@ -182,12 +188,18 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"]
         )
-        page = browser.new_page(base_url=server.url)
+        page = browser.new_page(base_url=server.url, locale=LOCALES["en"])
         pages = pages_of(page, conversation_id)
-        for name, picture in take(browser, server, pages):
-            (FOLDER / f"{name}.webp").write_bytes(shrink(picture))
+        count = 0
+        for language, name, picture in take(browser, server, pages):
+            file = target / language / f"{name}.webp"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(shrink(picture))
+            if language == "en" and (README / file.name).exists():
+                shutil.copyfile(file, README / file.name)
+            count += 1
         browser.close()
-    print(f"{len(pages)} pages, {len(pages) * len(SIZES) * len(THEMES)} pictures in {FOLDER}")
+    print(f"{len(pages)} pages, {count} pictures in {target}")
 
 
 def _links(page: Page, inside: str) -> list[str]:
