@@ -38,7 +38,8 @@ _CUT_OFF = """(controls) => {
     const words = element.textContent.trim().replace(/\\s+/g, " ").slice(0, 60)
     return `${element.tagName.toLowerCase()}#${element.id}.${[...element.classList].join(".")} “${words}”`
   }
-  const scrolls = (element) => element && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
+  const scrolls = (element) =>
+    element && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
   const root = document.scrollingElement
   if (root.scrollWidth > innerWidth) found.push(`The page is ${root.scrollWidth} px wide.`)
   for (const element of document.body.querySelectorAll("*")) {

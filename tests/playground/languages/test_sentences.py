@@ -15,7 +15,9 @@ from tavernkit.playground.base.languages import (
     LANGUAGES,
     Sentence,
     gettext,
+    listed,
     ngettext,
+    sentence_of,
     stored,
     stored_sentence,
     translated,
@@ -119,6 +121,19 @@ _SENTENCES = st.one_of(
     st.builds(lambda inner: gettext("Stopped: {why}", why=inner), _PLAIN),
     st.builds(lambda count, values: ngettext("{count} key", "{count} keys", count, **values), st.integers(), _VALUES),
 )
+
+
+@given(st.lists(st.one_of(st.text(), st.just(MISSING)), max_size=3000))
+def test_a_list_of_any_length_is_one_sentence(items: list[str]) -> None:
+    sentence = listed(items)
+    assert sentence == ", ".join(items)
+    assert translated(sentence, "ru").count(translated(MISSING, "ru")) == items.count(MISSING)
+
+
+def test_an_error_says_the_sentence_that_it_was_raised_with() -> None:
+    assert translated(sentence_of(ValueError(MISSING)), "ru") == translated(MISSING, "ru")
+    assert sentence_of(ValueError(7)) == "7"
+    assert sentence_of(ValueError()) == ""
 
 
 @given(_SENTENCES)

@@ -8,7 +8,7 @@ sentence too. Numbers are written as the language groups them; what is no amount
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
@@ -100,13 +100,28 @@ def written(value: object, language: str) -> str:
             return str(value)
         case int() | float():
             # Babel would round, and cannot write every number.
-            return f"{value:,}".translate(_separators(language))
+            return f"{value:,}".removesuffix(".0").translate(_separators(language))
         case datetime():
             return format_datetime(value, "medium", locale=language.replace("-", "_"))
         case str():
             return translated(value, language)
         case _:
             return str(value)
+
+
+def sentence_of(error: BaseException) -> str:
+    """What an error says: the sentence that it was raised with, if it was one, since `str(error)` is only English."""
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, Sentence) else str(error)
+
+
+def listed(items: Sequence[str]) -> str:
+    """One sentence that lists these, each of which may be one."""
+    if len(items) < 2:
+        return items[0] if items else ""
+    # By halves, so that a long list is not deep.
+    middle = len(items) // 2
+    return gettext("{before}, {item}", before=listed(items[:middle]), item=listed(items[middle:]))
 
 
 @cache
