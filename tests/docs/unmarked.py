@@ -19,6 +19,18 @@ PLAYGROUND = ROOT / "src" / "tavernkit" / "playground"
 TEMPLATES = PLAYGROUND / "edge" / "web" / "templates"
 FRONTEND = ROOT / "frontend"
 
+IN_ENGLISH = (
+    # What programs are told.
+    *("edge/api/", "edge/models_api/"),
+    # What the person at the command line is told, or the log.
+    *("base/database/backup", "base/database/engine", "base/database/migrat", "base/database/start_lock"),
+    *("base/llm/secrets", "edge/connections", "edge/server", "edge/web/assets"),
+    # What a scripted model says.
+    "base/llm/scripted",
+    # The markers themselves.
+    *("base/languages/", "edge/web/rendering"),
+)
+"""Files of the application, by how their paths begin, in which no sentence is translated."""
 MARKERS = {"_", "gettext", "ngettext"}
 PLACE = "\ufffc"
 """Stands where a template puts in what is not written in it."""
@@ -41,6 +53,11 @@ class Found(NamedTuple):
     line: int
     text: str
 
+    @property
+    def words(self) -> str:
+        """The text without what is put into it, and without marks around it."""
+        return re.sub(r"^\W+|\W+$", "", self.text.replace("{…}", ""))
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.text}"
 
@@ -61,8 +78,7 @@ def in_python() -> Iterator[Found]:
     """What is refused, answered, shown or stored in words, but is a plain string; and sentences that are glued."""
     for file in sorted(PLAYGROUND.rglob("*.py")):
         parts = file.relative_to(PLAYGROUND).parts
-        # What programs are told stays English, and nobody reads how a database is changed.
-        if {"migrations", "languages"} & set(parts) or parts[:2] in {("edge", "models_api"), ("edge", "api")}:
+        if file.relative_to(PLAYGROUND).as_posix().startswith(IN_ENGLISH):
             continue
         reader = _Python(labels=parts[0] == "edge" and parts[1] in {"live", "pages", "presenting", "views", "web"})
         reader.visit(ast.parse(file.read_text()))
@@ -110,6 +126,8 @@ class _Html(HTMLParser):
             self._note(data)
 
     def _note(self, text: str, *, is_label: bool = False) -> None:
+        # An attribute of a tag that ends in several ways.
+        text = re.sub(rf'[\w-]+="{PLACE}"', "", text)
         if LETTERS.search(text) and (not is_label or LABEL.match(text)):
             lines = len(text) - len(text.lstrip())
             line = self.getpos()[0] + text[:lines].count("\n")
@@ -125,15 +143,19 @@ def _constants(node: nodes.Node) -> Iterator[tuple[int, str]]:
         for value in values:
             yield from _constants(value)
         return
-    if isinstance(node, nodes.Concat) and any(
-        isinstance(part, nodes.Call) and isinstance(part.node, nodes.Name) and part.node.name in MARKERS
-        for part in node.nodes
-    ):
+    if isinstance(node, nodes.Concat) and _is_glued(node):
         yield node.lineno, "a sentence that is glued to another text: give it as a value"
     if isinstance(node, nodes.Const) and isinstance(node.value, str) and LABEL.match(node.value):
         yield node.lineno, node.value
     for child in node.iter_child_nodes():
         yield from _constants(child)
+
+
+def _is_glued(node: nodes.Concat) -> bool:
+    """Whether a marked text stands beside more than spaces."""
+    marked = [isinstance(part, nodes.Call) and getattr(part.node, "name", "") in MARKERS for part in node.nodes]
+    others = [part for part, is_marked in zip(node.nodes, marked, strict=True) if not is_marked]
+    return any(marked) and any(not isinstance(part, nodes.Const) or str(part.value).strip() for part in others)
 
 
 class _Python(ast.NodeVisitor):
@@ -145,7 +167,8 @@ class _Python(ast.NodeVisitor):
         name = _name_of(node.func)
         if name in MARKERS:
             texts = node.args[: 2 if name == "ngettext" else 1]
-            if name != "gettext" and not all(_is_text(text) for text in texts):
+            # What is looked up by a variable was collected elsewhere.
+            if any(isinstance(text, (ast.JoinedStr, ast.BinOp)) for text in texts):
                 self.found.append((node.lineno, f"{name}() has no text that could be collected"))
             for value in [*node.args[len(texts) :], *(keyword.value for keyword in node.keywords)]:
                 self.visit(value)
@@ -168,6 +191,13 @@ class _Python(ast.NodeVisitor):
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for value in node.values:
+            self.visit(value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         whole = "".join(str(part.value) if isinstance(part, ast.Constant) else PLACE for part in node.values)
@@ -194,7 +224,8 @@ class _Python(ast.NodeVisitor):
             self.found.append((node.lineno, node.value))
 
     def _is_shown(self, text: str) -> bool:
-        return bool(SENTENCE.match(text) or (self._labels and LABEL.match(text)))
+        # With macros in it, it is for a model.
+        return "{{" not in text and bool(SENTENCE.match(text) or (self._labels and LABEL.match(text)))
 
 
 _NOT_SHOWN = {
