@@ -51,9 +51,10 @@ _CUT_OFF = """(controls) => {
     const style = getComputedStyle(element)
     const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim())
     const control = element.closest(controls)
-    // Titles that people have given may end with an ellipsis.
+    // What people have written may end with an ellipsis.
+    if (style.textOverflow === "ellipsis") continue
     if (texts.length > 0 && /hidden|clip/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1)
-      if (style.textOverflow !== "ellipsis" || control) found.push(`Cut off: ${named(element)}`)
+      found.push(`Cut off: ${named(element)}`)
     if (!control || element.closest(".story")) continue
     const around = control.getBoundingClientRect()
     for (const text of texts) {

@@ -118,7 +118,7 @@ async def test_programs_get_english_whatever_the_person_and_the_browser_want(ins
 
 
 async def test_programs_that_ask_characters_get_english(sqlite_url: str, tmp_path: Path) -> None:
-    async with models_client(sqlite_url, tmp_path) as client:
+    async with models_client(sqlite_url, tmp_path, ScriptedModel(), works=False) as client:
         answer = await client.client.get("/v1/models/nobody", headers=RUSSIAN)
     assert answer.status_code == 404
     assert answer.json()["error"]["message"].isascii()
