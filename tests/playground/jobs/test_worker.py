@@ -156,7 +156,7 @@ async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url
         ended = await job(play, job_id)
         assert ended.status == "failed"
         assert ended.error is not None
-        assert "3 times at the same place" in ended.error["message"]
+        assert "3 times at the same step" in ended.error["message"]
 
 
 async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, tmp_path: Path) -> None:

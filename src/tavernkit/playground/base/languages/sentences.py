@@ -99,7 +99,7 @@ def written(value: object, language: str) -> str:
         case bool():
             return str(value)
         case int() | float() if language == ENGLISH:
-            return f"{value:,}"
+            return f"{value:,}".removesuffix(".0")
         case int() | float():
             return format_decimal(value, locale=language.replace("-", "_"))
         case datetime():
@@ -108,6 +108,12 @@ def written(value: object, language: str) -> str:
             return translated(value, language)
         case _:
             return str(value)
+
+
+def sentence_of(error: Exception) -> str:
+    """What an error says: the sentence that it was raised with, if it was one."""
+    said = error.args[0] if len(error.args) == 1 else None
+    return said if isinstance(said, Sentence) else str(error)
 
 
 def stored(code: str, text: str) -> dict[str, Any]:
