@@ -152,7 +152,7 @@ async def test_the_address_may_be_written_in_several_ways(stage: Stage) -> None:
 
 async def test_messages_that_cannot_be_written_are_an_error_in_a_sentence(stage: Stage) -> None:
     client = AnthropicClient(stage.answer())
-    with pytest.raises(ModelError, match="The prompt cannot be written") as caught:
+    with pytest.raises(ModelError, match="The prompt cannot be converted") as caught:
         await ask(client, ChatRequest(model="m", messages=({"content": "no role"},)))
     await client.aclose()
     assert caught.value.code == "unavailable"

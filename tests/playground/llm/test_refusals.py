@@ -41,7 +41,7 @@ def free_port() -> int:
         (401, "Check the key"),
         (402, "credit"),
         (403, "Check the key"),
-        (404, "does not have the model 'scripted'"),
+        (404, "does not have the model “scripted”"),
         (413, "too long"),
         (429, "Wait a moment"),
         (500, "internal error"),
