@@ -129,7 +129,7 @@ class JobWorker:
             # Whatever is wrong with one job, its owner is told, and the others go on.
             log.exception("Job %s failed", claim.job_id)
             await fail_job(
-                runtime, claim, "unknown_error", _("An unexpected error occurred. See the application's log.")
+                runtime, claim, "unknown_error", _("An internal error occurred. The log of the server has the details.")
             )
         else:
             await finish_job(runtime, claim, result)

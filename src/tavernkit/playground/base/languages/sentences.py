@@ -110,9 +110,9 @@ def written(value: object, language: str) -> str:
             return str(value)
 
 
-def sentence_of(error: Exception) -> str:
-    """What an error says: the sentence that it was raised with, if it was one."""
-    said = error.args[0] if len(error.args) == 1 else None
+def sentence_of(error: BaseException) -> str:
+    """What an error says: the sentence that it was raised with, if it was one, since `str(error)` is only English."""
+    said = error.args[0] if error.args else None
     return said if isinstance(said, Sentence) else str(error)
 
 
