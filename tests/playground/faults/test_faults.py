@@ -60,7 +60,9 @@ FAULTS = {
     "malformed event": Fault("fault:first:1:malformed", "bad_response", "that cannot be read. Try again", begun=True),
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
     "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Try again, or choose another"),
-    "wrong content type": Fault("fault:first:1:html", "bad_response", "sent an unexpected answer: a web page. Enter the base URL"),
+    "wrong content type": Fault(
+        "fault:first:1:html", "bad_response", "sent an unexpected answer: a web page. Enter the base URL"
+    ),
 }
 IN_EVERY_PROTOCOL = ("silence", "cut", "429, exhausted", "malformed event", "complaint", "empty reply")
 """What each protocol reads in its own way."""

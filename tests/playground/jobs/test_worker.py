@@ -272,7 +272,10 @@ async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_p
 
 @pytest.mark.parametrize(
     ("error", "code", "words"),
-    [(TavernKitError("The file is odd."), "failed", "The file is odd."), (KeyError("x"), "unknown_error", "internal error")],
+    [
+        (TavernKitError("The file is odd."), "failed", "The file is odd."),
+        (KeyError("x"), "unknown_error", "internal error"),
+    ],
 )
 async def test_what_goes_wrong_is_said(
     database_url: str, tmp_path: Path, error: Exception, code: str, words: str

@@ -136,8 +136,8 @@ async def test_every_kind_has_a_home(admin: ProviderAdmin) -> None:
         ("http://models.test:99999/v1", "cannot be read"),
         ("http://[::1/v1", "cannot be read"),
         ("http://robin:hunter2@models.test/v1", "password"),
-        ("http://models.test/v1?key=1", "behind its path"),
-        ("http://models.test/v1#key", "behind its path"),
+        ("http://models.test/v1?key=1", "everything after it"),
+        ("http://models.test/v1#key", "everything after it"),
     ],
 )
 def test_an_address_must_be_one_and_hold_no_secret(address: str, words: str) -> None:

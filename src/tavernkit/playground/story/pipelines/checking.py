@@ -73,7 +73,7 @@ def _checked(content: JsonObject) -> dict[str, Json]:
     try:
         read_profile({**stored, "id": "profile"})
     except InvalidProfileError as error:
-        raise Refused("invalid", _("The profile cannot be used. {reason}", reason=str(error))) from None
+        raise Refused("invalid", str(error)) from None
     return stored
 
 

@@ -205,7 +205,7 @@ async def reserve_profile(
     try:
         await _take(session, ids, conversation_id, profile, but_foreign=False)
     except ArtifactPolicyError as error:
-        raise Refused("conflict", _("The profile cannot be enabled here. {reason}", reason=str(error))) from None
+        raise Refused("conflict", str(error)) from None
 
 
 async def reserve_free_tags(

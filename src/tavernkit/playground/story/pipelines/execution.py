@@ -422,10 +422,7 @@ class ReplySteps:
         self._barrier = barrier = await self._run.before()
         if barrier.report is not None:
             if barrier.report.status == "error":
-                message = barrier.report.message
-                raise StepsFailedError(
-                    _("A required step failed: {reason}", reason=message) if message else _("A required step failed.")
-                )
+                raise StepsFailedError(barrier.report.message or _("A required step failed."))
             return None
         inputs = self._inputs
         if barrier.user_message != barrier.raw_user_message:
