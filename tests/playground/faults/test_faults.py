@@ -61,7 +61,7 @@ FAULTS = {
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
     "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Try again, or choose another"),
     "wrong content type": Fault(
-        "fault:first:1:html", "bad_response", "sent an unexpected answer: a web page. Enter the base URL"
+        "fault:first:1:html", "bad_response", "unexpected answer: a web page. Enter the base URL"
     ),
 }
 IN_EVERY_PROTOCOL = ("silence", "cut", "429, exhausted", "malformed event", "complaint", "empty reply")

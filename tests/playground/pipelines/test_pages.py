@@ -231,7 +231,7 @@ async def test_the_editor_tells_what_a_profile_does(pages: ProfilePages) -> None
     page = text_of(await pages.page(f"/pipelines/{profile}"))
     assert "Runs on: new reply, regenerated reply, manual run · Permissions: artifact_write" in page
     assert "Let the gallery speak After the reply · sends a prompt to a model llm" in page
-    assert "writes from a template template · when comment is done" in page
+    assert "renders a template template · after comment" in page
     assert "art.commentary seen by people, never told to the model; in a feed beside the chat feed:commentary" in page
     assert "Everywhere Disable" in page
 

@@ -56,7 +56,7 @@ async def test_a_model_is_added_tested_and_made_the_default(admin: ProviderAdmin
     # Asking for the list has changed nothing: what was typed meanwhile is no conflict.
     changed = form(base_url=f"{provider}/v1", model=name, settings_version="0")
     tested = await ask(admin, "POST", f"{there}/test", data=changed)
-    assert "Desk answers." in tested.text
+    assert "Desk works." in tested.text
     await ask(admin, "POST", f"{there}/default", 303)
     assert (await admin.rows())["Desk"].is_default
     row = (await admin.rows())["Desk"]
