@@ -102,7 +102,7 @@ def tell_story(server: ServerProcess) -> str:
 def speak_in_group(page: Page) -> tuple[str, str]:
     """Say something to the two who came along, and give the addresses of their conversation and of a reply's record."""
     page.goto("/pipelines")
-    page.get_by_role("button", name="RPG state: Switch on").click()
+    page.get_by_role("button", name="RPG state: Enable").click()
     page.goto("/")
     page.get_by_role("link", name="The end of line nine").first.click()
     page.locator("#composer_text").fill("I follow the smell of soup to the kiosk, and knock.")

@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { placeOfColumn, placeOfPath, type TextPlace } from "../json_place"
+import { _ } from "../language"
 import { limitedFetch } from "../request_limit"
 
 const PAUSE_MS = 400
@@ -78,10 +79,10 @@ export default class ProfileEditor extends Controller<HTMLFormElement> {
       const answer = await response.text()
       if (asking.signal.aborted) return
       if (response.ok) renderStreamMessage(answer)
-      else this.summaryTarget.textContent = `It could not be checked (${response.status}). What you typed is kept.`
+      else this.summaryTarget.textContent = _("The text cannot be checked (status {status}). It is kept.", { status: String(response.status) })
     } catch {
       // Overtaken by the next letter, or nobody is there.
-      if (!asking.signal.aborted) this.summaryTarget.textContent = "The server did not answer. What you typed is kept."
+      if (!asking.signal.aborted) this.summaryTarget.textContent = _("The server did not answer. Your text is kept.")
     }
   }
 }

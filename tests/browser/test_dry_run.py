@@ -74,7 +74,7 @@ def test_what_is_written_is_tried_on_a_story_and_changes_nothing(answered_story:
     story = answered_story
     page, chat = story.page, story.page.url
     frame = open_editor(page)
-    page.get_by_label("Pipelines, as JSON").fill(json.dumps(thinking("She wants company.")))
+    page.get_by_label("Pipelines (JSON)").fill(json.dumps(thinking("She wants company.")))
     frame.get_by_role("combobox", name="Story").select_option(chat.rsplit("/", 1)[-1])
     frame.get_by_role("button", name="Run").click()
     steps = frame.locator(".dry-run-steps > li")
@@ -91,7 +91,7 @@ def test_what_is_written_is_tried_on_a_story_and_changes_nothing(answered_story:
     expect(block).to_have_count(1)
     expect(block.locator("ins.line-added")).to_contain_text("She wants company.")
     # What was typed is still there, and still not saved.
-    expect(page.get_by_label("Pipelines, as JSON")).to_have_value(re.compile("She wants company"))
+    expect(page.get_by_label("Pipelines (JSON)")).to_have_value(re.compile("She wants company"))
     page.goto(chat)
     expect(story.messages).to_have_count(3)
     assert ask_api(page, "GET", f"/conversations/{story.conversation_id}/artifacts")["items"] == []
@@ -103,7 +103,7 @@ def test_what_cannot_be_tried_is_told_in_a_sentence_beside_the_form(
     page = open_window(site, expected_complaint="422")
     begin_story(page)
     frame = open_editor(page)
-    box = page.get_by_label("Pipelines, as JSON")
+    box = page.get_by_label("Pipelines (JSON)")
     box.fill('{"pipelines": [')
     with page.expect_response(lambda answer: "/dry_run" in answer.url and answer.request.method == "POST"):
         frame.get_by_role("button", name="Run").click()
@@ -119,7 +119,7 @@ def test_a_dry_run_can_be_stopped(answered_story: Story) -> None:
     page = answered_story.page
     frame = open_editor(page)
     hanging = json.dumps(thinking("x")).replace("[[say: x]]", "[[hang]]")
-    page.get_by_label("Pipelines, as JSON").fill(hanging)
+    page.get_by_label("Pipelines (JSON)").fill(hanging)
     frame.get_by_role("button", name="Run").click()
     expect(frame.locator(".dry-run-progress > li").first).to_contain_text("At work")
     frame.get_by_role("button", name="Stop").click()
@@ -129,7 +129,7 @@ def test_a_dry_run_can_be_stopped(answered_story: Story) -> None:
 def test_a_dry_run_fits_and_is_accessible(answered_story: Story) -> None:
     page = answered_story.page
     frame = open_editor(page)
-    page.get_by_label("Pipelines, as JSON").fill(json.dumps(thinking("She wants company. " * 30)))
+    page.get_by_label("Pipelines (JSON)").fill(json.dumps(thinking("She wants company. " * 30)))
     frame.get_by_role("button", name="Run").click()
     expect(frame.locator(".dry-run-steps > li")).to_have_count(2)
     for summary in frame.locator(".dry-run-steps summary").all():

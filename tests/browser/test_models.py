@@ -19,7 +19,7 @@ def add(page: Page, name: str, address: str) -> None:
     expect(page.get_by_label("Address")).to_have_value("http://127.0.0.1:11434/v1")
     page.get_by_label("Name").fill(name)
     page.get_by_label("Address").fill(address)
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add model").click()
     page.wait_for_url("**/models/*-*")
 
 
@@ -36,9 +36,9 @@ def test_a_model_is_added_tested_made_the_default_and_answers(
         assert first
         page.get_by_label("Model", exact=True).fill(first)
         page.get_by_role("button", name="Save and test").click()
-        expect(page.locator("#model_form").get_by_role("status")).to_contain_text("Mine answers.")
+        expect(page.locator("#model_form").get_by_role("status")).to_contain_text("Mine works.")
         expect(page.get_by_label("Model", exact=True)).to_have_value(first)
-        page.get_by_role("button", name="Make it the default").click()
+        page.get_by_role("button", name="Make default").click()
         page.wait_for_url("**/models")
         expect(page.get_by_role("listitem").filter(has_text="Mine")).to_contain_text("Default")
         story = begin_story(page)
@@ -59,7 +59,7 @@ def test_what_is_typed_while_models_are_listed_stays_and_is_saved(page: Page, sc
     page.wait_for_url("**/models")
     page.get_by_role("link", name=f"Edit {name}").click()
     expect(page.get_by_label("Model", exact=True)).to_have_value("scripted")
-    page.get_by_text("Delete…").click()
+    page.get_by_text("Delete", exact=True).click()
     page.get_by_role("button", name=f"Delete {name}").click()
     page.wait_for_url("**/models")
 
@@ -72,7 +72,7 @@ def test_a_server_that_is_not_there_is_said_beside_the_form_and_nothing_typed_is
     page.get_by_role("button", name="Save and test").click()
     expect(page.locator("#model_form").get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Model", exact=True)).to_have_value("something")
-    page.get_by_text("Delete…").click()
+    page.get_by_text("Delete", exact=True).click()
     page.get_by_role("button", name=f"Delete {name}").click()
     page.wait_for_url("**/models")
     expect(page.get_by_text(name)).to_have_count(0)
@@ -82,14 +82,12 @@ def test_a_key_is_stored_and_never_shown(page: Page) -> None:
     page.goto("/models/new?server=openrouter")
     page.get_by_label("Name").fill(f"Keyed {uuid4()}")
     page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
-    page.get_by_label("Key", exact=True).fill("sk-secret-of-mine")
+    page.get_by_label("API key", exact=True).fill("sk-secret-of-mine")
     page.get_by_label("Model", exact=True).fill("something")
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add model").click()
     page.wait_for_url("**/models/*-*")
-    expect(page.get_by_label("Key", exact=True)).to_have_value("")
-    expect(page.get_by_label("Key", exact=True)).to_have_attribute(
-        "placeholder", "A key is stored; leave this empty to keep it"
-    )
+    expect(page.get_by_label("API key", exact=True)).to_have_value("")
+    expect(page.get_by_label("API key", exact=True)).to_have_attribute("placeholder", "Stored; leave empty to keep it")
     assert "sk-secret-of-mine" not in page.content()
 
 

@@ -41,20 +41,20 @@ def open_panel(story: Story) -> Locator:
 
 
 def source(page: Page) -> Locator:
-    return page.get_by_label("Pipelines, as JSON")
+    return page.get_by_label("Pipelines (JSON)")
 
 
 def test_an_example_is_switched_on_with_one_click_and_followed_in_a_chat(story: Story) -> None:
     page, chat = story.page, story.page.url
     panel = open_panel(story)
-    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed")
+    expect(panel.locator(".followed-here")).to_contain_text("No profile")
     page.goto("/")
     page.get_by_role("navigation").get_by_role("link", name="Pipelines").click()
     card = page.locator("#example_rpg_state")
-    button = card.get_by_role("button", name="RPG state: Switch on everywhere")
+    button = card.get_by_role("button", name="RPG state: Enable everywhere")
     button.press("Enter")
     expect(card).to_contain_text("Everywhere")
-    expect(page.locator("#announcer")).to_have_text("RPG state is followed everywhere now.")
+    expect(page.locator("#announcer")).to_have_text("RPG state is enabled everywhere.")
     expect(button).to_have_count(0)
     expect(page.locator("#library")).to_contain_text("What is on everywhere is RPG state.")
     page.goto(f"{chat}?panel=pipelines")
@@ -65,28 +65,28 @@ def test_an_example_is_switched_on_with_one_click_and_followed_in_a_chat(story: 
     state = ask_api(page, "GET", f"/conversations/{story.conversation_id}/artifacts")
     assert "rpg_state" in json.dumps(state)
     page.goto("/pipelines")
-    card.get_by_role("button", name="Switch off Everywhere").click()
-    expect(card.get_by_role("button", name="RPG state: Switch on everywhere")).to_be_visible()
+    card.get_by_role("button", name="Disable: Everywhere").click()
+    expect(card.get_by_role("button", name="RPG state: Enable everywhere")).to_be_visible()
 
 
 def test_in_the_panel_another_is_chosen_for_this_chat_alone(story: Story) -> None:
     page = story.page
     name, _ = new_profile(page, "sky", pipeline="sky")
     panel = open_panel(story)
-    choice = panel.get_by_label("In this chat")
+    choice = panel.get_by_label("In this conversation")
     choice.focus()
     choice.select_option(label=name)
-    expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this chat")
+    expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this conversation")
     expect(choice).to_be_focused()
     panel.get_by_role("link", name=f"Edit {name}").click()
     expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
-    expect(page.locator("#followed")).to_contain_text("In the chat")
+    expect(page.locator("#followed")).to_contain_text("In the conversation")
     page.go_back()
     choice.select_option(label="None")
-    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this chat")
+    expect(panel.locator(".followed-here")).to_contain_text("No profile chosen for this conversation")
     panel.get_by_text("Wider choices").click()
     panel.get_by_label("Everywhere").select_option(label=name)
-    expect(choice.locator("option").first).to_have_text(f"As elsewhere: {name}")
+    expect(choice.locator("option").first).to_have_text(f"Inherited: {name}")
 
 
 def test_switched_on_from_a_chat_it_is_followed_there_and_the_other_window_sees_it(
@@ -94,26 +94,26 @@ def test_switched_on_from_a_chat_it_is_followed_there_and_the_other_window_sees_
 ) -> None:
     page, other = story.page, open_window(site)
     other.goto(f"{page.url}?panel=pipelines")
-    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
+    expect(other.locator(".followed-here")).to_contain_text("No profile")
     open_panel(story).locator("#all_pipelines").click()
-    page.get_by_role("button", name="Think first: Switch on in this chat").click()
-    expect(page.locator("#example_pre_thinking")).to_contain_text("In this chat")
-    expect(other.locator(".followed-here")).to_contain_text("Think first chosen for this chat")
+    page.get_by_role("button", name="Think first: Enable here").click()
+    expect(page.locator("#example_pre_thinking")).to_contain_text("In this conversation")
+    expect(other.locator(".followed-here")).to_contain_text("Think first chosen for this conversation")
 
 
 def test_two_examples_are_on_together_and_both_are_seen_at_work(story: Story) -> None:
     page, chat = story.page, story.page.url
     page.goto(f"/pipelines?conversation={chat.rsplit('/', 1)[-1]}")
-    page.get_by_role("button", name="RPG state: Switch on in this chat").click()
+    page.get_by_role("button", name="RPG state: Enable here").click()
     voices = page.locator("#example_commentators")
-    button = voices.get_by_role("button", name="Voices from the gallery: Add in this chat")
-    expect(voices.get_by_role("button", name="Voices from the gallery: Switch on in this chat instead")).to_be_visible()
+    button = voices.get_by_role("button", name="Voices from the gallery: Add here")
+    expect(voices.get_by_role("button", name="Voices from the gallery: Enable only this here")).to_be_visible()
     button.press("Enter")
     both = "RPG state + Voices from the gallery"
-    expect(page.locator("#announcer")).to_have_text(f"{both} is followed in this chat now.")
+    expect(page.locator("#announcer")).to_have_text(f"{both} is enabled in this conversation.")
     expect(button).to_have_count(0)
     for key in ("rpg_state", "commentators"):
-        expect(page.locator(f"#example_{key}")).to_contain_text(f"As part of {both}, in this chat")
+        expect(page.locator(f"#example_{key}")).to_contain_text(f"Part of {both}")
     page.goto(chat)
     story.send("[[say: The lamp is lit.]]")
     story.expect_one_reply("The lamp is lit.")
@@ -129,7 +129,7 @@ def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
     page, other = story.page, open_window(site)
     name, _ = new_profile(page, "sky", pipeline="sky")
     other.goto(f"{page.url}?panel=pipelines")
-    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
+    expect(other.locator(".followed-here")).to_contain_text("No profile")
     panel = open_panel(story)
     panel.get_by_text("Wider choices").click()
     panel.get_by_label("Everywhere").select_option(label=name)
@@ -142,9 +142,9 @@ def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
     # Who was away looks again.
     other.evaluate("dispatchEvent(new Event('pagehide'))")
     panel.get_by_label("In the space").select_option(label="None")
-    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this space")
+    expect(panel.locator(".followed-here")).to_contain_text("No profile chosen for this space")
     other.evaluate("dispatchEvent(new Event('pageshow'))")
-    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this space")
+    expect(other.locator(".followed-here")).to_contain_text("No profile chosen for this space")
 
 
 def test_a_refused_choice_says_why_beside_the_control(open_window: OpenWindow, site: ServerProcess) -> None:
@@ -153,7 +153,7 @@ def test_a_refused_choice_says_why_beside_the_control(open_window: OpenWindow, s
     owner, _ = new_profile(page, "mood", pipeline="owner")
     rivals, _ = new_profile(page, "mood", pipeline="rivals")
     panel = open_panel(story)
-    choice = panel.get_by_label("In this chat")
+    choice = panel.get_by_label("In this conversation")
     choice.select_option(label=owner)
     expect(panel.locator(".followed-here")).to_contain_text(owner)
     page.goto(re.sub(r"\?.*", "", page.url))
@@ -171,10 +171,10 @@ def test_a_tag_collision_is_told_as_it_is_typed_and_on_saving(open_window: OpenW
     _, id = new_profile(page, "mood", "wind")
     page.goto(f"/pipelines/{id}")
     box = source(page)
-    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    expect(page.locator("#profile_summary")).to_have_text("No problems found.")
     typed = box.input_value().replace('"wind"', '"mood"')
     box.fill(typed)
-    expect(page.locator("#profile_summary")).to_have_text("2 errors. It cannot be saved like this.")
+    expect(page.locator("#profile_summary")).to_have_text("2 errors. The profile cannot be saved.")
     problem = page.locator(".problem-error").last
     expect(problem).to_contain_text("pipelines[0].steps[1].artifacts[0].tag")
     expect(problem).to_contain_text("art.mood is made by world/make_0 and world/make_1. A tag has one writer")
@@ -186,7 +186,7 @@ def test_a_tag_collision_is_told_as_it_is_typed_and_on_saving(open_window: OpenW
     expect(page.get_by_role("alert")).to_contain_text("2 things are wrong with it")
     expect(box).to_have_value(typed)
     box.fill(typed[::-1].replace('"doom"', '"dniw"', 1)[::-1])
-    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    expect(page.locator("#profile_summary")).to_have_text("No problems found.")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#saved")).to_contain_text("Saved at")
     expect(page.get_by_role("alert")).to_be_empty()
@@ -208,7 +208,7 @@ def test_what_is_no_json_is_told_with_its_line_and_nothing_typed_is_lost(page: P
     expect(page.get_by_text("This is what you had typed and not saved.")).to_be_visible()
     expect(error).to_contain_text("line 3, column 12")
     page.get_by_role("link", name="Go back to what is saved").click()
-    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    expect(page.locator("#profile_summary")).to_have_text("No problems found.")
     assert json.loads(box.input_value()) == content("mood")
 
 
@@ -239,8 +239,8 @@ def test_two_who_save_see_each_other(open_window: OpenWindow, site: ServerProces
 def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_path: Path) -> None:
     page.goto("/pipelines")
     name = f"Diary {uuid4().hex[:8]}"
-    page.get_by_label("A new profile").fill(name)
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("Profile name").fill(name)
+    page.get_by_role("button", name="Create profile").click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     expect(page.locator("#profile_outline")).to_contain_text("Note down what was said last")
     with page.expect_download() as download:
@@ -271,7 +271,7 @@ def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site
     story = begin_story(page)
     name, id = new_profile(page, "sky", "wind", pipeline="sky")
     panel = open_panel(story)
-    panel.get_by_label("In this chat").select_option(label=name)
+    panel.get_by_label("In this conversation").select_option(label=name)
     expect(panel.locator(".followed-here")).to_contain_text(name)
     panel.get_by_text("Wider choices").click()
     for size in (DESKTOP, PHONE, NARROWEST):
@@ -280,7 +280,7 @@ def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site
         assert page.locator(".panel-tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
     assert_accessible(page)
     page.locator("#all_pipelines").click()
-    button = page.get_by_role("button", name="Think first: Switch on in this chat")
+    button = page.get_by_role("button", name="Think first: Enable here")
     button.click()
     expect(button).to_have_count(0)
     assert_accessible(page)
@@ -289,5 +289,5 @@ def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site
     source(page).fill(source(page).input_value().replace('"wind"', '"sky"').replace('"hook"', '"hue": 1, "hook"', 1))
     expect(page.locator("#profile_summary")).to_contain_text("2 errors and 1 warning.")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("It was not saved")
+    expect(page.get_by_role("alert")).to_contain_text("Not saved")
     assert_accessible(page)

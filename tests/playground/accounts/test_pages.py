@@ -60,7 +60,7 @@ async def test_the_account_page_does_everything_with_plain_forms(installation: I
     assert key[0] not in (await browser.get("/account")).text
     action = re.search(r'action="(/account/keys/[^"]+/revoke)"', page.text)
     assert action is not None
-    assert "The key is revoked" in (await browser.post(action[1])).text
+    assert "The API key is revoked" in (await browser.post(action[1])).text
     page = await browser.post("/account/invitations", data={"note": "for Hugo", "max_uses": "1", "days": "7"})
     code = re.search(r'account-secret">([^<]+)<', page.text)
     assert code is not None
@@ -71,7 +71,7 @@ async def test_the_account_page_does_everything_with_plain_forms(installation: I
     assert "Invitations" not in page.text
     refused = await hugo.post("/account/invitations", data={})
     assert (refused.status_code, "Only administrators" in refused.text) == (403, True)
-    assert "All other browsers" in (await browser.post("/account/sessions/end-others")).text
+    assert "All other sessions" in (await browser.post("/account/sessions/end-others")).text
     own = re.search(r'action="(/account/sessions/[^"/]+/end)"', (await browser.get("/account")).text)
     assert own is not None
     assert (await browser.post(own[1])).headers["location"] == "/sign-in"

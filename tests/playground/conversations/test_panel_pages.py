@@ -87,7 +87,7 @@ async def test_a_space_has_a_page_where_conversations_begin(database_url: str, t
         assert 'value="Mine"' in kept.text
         await at.press(f"/spaces/{at.space_id}", settings_version=1, archived="true")
         closed = words(await at.see(f"/spaces/{at.space_id}"))
-        assert "New conversation" not in closed
+        assert "Create conversation" not in closed
         assert "Restore" in closed
         await at.press(f"/spaces/{at.space_id}/delete")
         await at.see(f"/spaces/{at.space_id}", status=404)

@@ -42,17 +42,17 @@ FAULTS = {
     "slow first byte": Fault(
         "fault:first:1:slow:3600",
         "timeout",
-        "said nothing for 0.2 seconds. It may be overloaded",
+        "sent nothing for 0.2 seconds. It may be overloaded",
         timeouts=TimeoutsIn(connect=1, first_byte=0.2),
     ),
     "silence": Fault(
         "fault:first:1:silence",
         "timeout",
-        "said nothing for 0.5 seconds",
+        "sent nothing for 0.5 seconds",
         begun=True,
         timeouts=TimeoutsIn(first_byte=60, between_chunks=0.5),
     ),
-    "cut": Fault("fault:first:1:cut", "connection_error", "broke off before the reply was complete. Try", begun=True),
+    "cut": Fault("fault:first:1:cut", "connection_error", "ended before the reply was complete. Try", begun=True),
     "429, exhausted": Fault("fault:first:3:429:0", "http_error", "Wait 1 second and try again", asked=ATTEMPTS),
     "429, too long a wait": Fault("fault:first:1:429:60", "http_error", "Wait 60 seconds and try again"),
     "500": Fault("fault:first:3:500", "http_error", "(status 500). Try again later", asked=ATTEMPTS),
@@ -60,7 +60,9 @@ FAULTS = {
     "malformed event": Fault("fault:first:1:malformed", "bad_response", "that cannot be read. Try again", begun=True),
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
     "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Try again, or choose another"),
-    "wrong content type": Fault("fault:first:1:html", "bad_response", "answered with a web page. Check that the"),
+    "wrong content type": Fault(
+        "fault:first:1:html", "bad_response", "unexpected answer: a web page. Enter the base URL"
+    ),
 }
 IN_EVERY_PROTOCOL = ("silence", "cut", "429, exhausted", "malformed event", "complaint", "empty reply")
 """What each protocol reads in its own way."""
@@ -171,6 +173,6 @@ async def test_a_reply_that_takes_for_ever_is_given_up(
     async with application(sqlite_url, tmp_path, provider.address, model="fault:endless", timeouts=timeouts) as play:
         await play.say(QUESTION)
         failed = await play.ended()
-        it_says(failed, "timeout", "did not come to an end within 1 seconds. Ask for a shorter reply")
+        it_says(failed, "timeout", "did not finish the reply within 1 seconds. Request a shorter reply")
         await play.until_left()
         assert len(provider.bodies) == 1

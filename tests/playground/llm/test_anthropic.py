@@ -118,10 +118,10 @@ async def test_reasons(stage: Stage, reason: str, ours: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "status", "words"),
     [
-        ("overloaded_error", 529, "problem of its own"),
-        ("rate_limit_error", 429, "Wait a little"),
+        ("overloaded_error", 529, "internal error"),
+        ("rate_limit_error", 429, "Wait a moment"),
         ("authentication_error", 401, "refused the API key"),
-        ("a_new_one", None, "broke the reply off"),
+        ("a_new_one", None, "interrupted the reply"),
     ],
 )
 async def test_an_error_in_the_stream(stage: Stage, kind: str, status: int | None, words: str) -> None:
@@ -130,13 +130,13 @@ async def test_an_error_in_the_stream(stage: Stage, kind: str, status: int | Non
     with pytest.raises(ModelError, match=words) as caught:
         await ask(client, "Hello")
     await client.aclose()
-    assert (caught.value.status, str(caught.value).endswith("It said: Not today.")) == (status, True)
+    assert (caught.value.status, str(caught.value).endswith("The provider's message: Not today.")) == (status, True)
 
 
 async def test_a_refusal_is_quoted(stage: Stage) -> None:
     body = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: too large"}}'
     client = AnthropicClient(stage.answer(body, status=400, content_type=JSON))
-    with pytest.raises(ModelError, match="It said: max_tokens: too large"):
+    with pytest.raises(ModelError, match="The provider's message: max_tokens: too large"):
         await ask(client, question("Hello"))
     await client.aclose()
 
@@ -152,7 +152,7 @@ async def test_the_address_may_be_written_in_several_ways(stage: Stage) -> None:
 
 async def test_messages_that_cannot_be_written_are_an_error_in_a_sentence(stage: Stage) -> None:
     client = AnthropicClient(stage.answer())
-    with pytest.raises(ModelError, match="The prompt cannot be written") as caught:
+    with pytest.raises(ModelError, match="The prompt cannot be converted") as caught:
         await ask(client, ChatRequest(model="m", messages=({"content": "no role"},)))
     await client.aclose()
     assert caught.value.code == "unavailable"

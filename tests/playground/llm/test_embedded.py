@@ -143,7 +143,7 @@ async def test_a_process_that_dies_while_it_loads_is_an_error() -> None:
     await eventually(lambda: servers_of(os.getpid()) != before)
     [server] = set(servers_of(os.getpid())) - set(before)
     os.kill(server, signal.SIGKILL)
-    with pytest.raises(ModelError, match="ended while it was loading") as caught:
+    with pytest.raises(ModelError, match="ended while loading") as caught:
         await starting
     assert caught.value.code == "unavailable"
 
@@ -172,7 +172,7 @@ async def test_missing_weights_say_what_to_install(tmp_path: Path) -> None:
 
 async def test_broken_weights_are_an_error_too(tmp_path: Path) -> None:
     (tmp_path / "broken.gguf").write_bytes(b"not a model")
-    with pytest.raises(ModelError, match="could not be loaded") as caught:
+    with pytest.raises(ModelError, match="cannot be loaded") as caught:
         await ask(EmbeddedModel(tmp_path / "broken.gguf"), "Hello")
     assert caught.value.code == "unavailable"
 

@@ -128,11 +128,11 @@ async def test_lists_of_models(stage: Stage, body: object, names: tuple[str, ...
 @pytest.mark.parametrize(
     ("status", "body", "code", "words"),
     [
-        (401, b'{"error": "no"}', "http_error", "Check the key. It said: no"),
+        (401, b'{"error": "no"}', "http_error", "Check the key. The provider's message: no"),
         (404, b"", "http_error", "no list of models"),
         (200, b"<html>", "bad_response", "not JSON"),
-        (200, b"{}", "bad_response", "no list of models"),
-        (200, b"7", "bad_response", "no list of models"),
+        (200, b"{}", "bad_response", "not a list of models"),
+        (200, b"7", "bad_response", "not a list of models"),
     ],
 )
 async def test_a_list_that_is_none_is_an_error(stage: Stage, status: int, body: bytes, code: str, words: str) -> None:

@@ -125,15 +125,15 @@ async def test_cancelling_closes_the_connection_at_once(server: Server, client: 
     [
         ("429:60", "http_error", 429, "Wait 60 seconds and try again"),
         ("429:0", "http_error", 429, "too many requests"),
-        ("400", "http_error", 400, "did not accept the request"),
-        ("404", "http_error", 404, "does not know the model 'fault:404'"),
-        ("500", "http_error", 500, "a problem of its own"),
-        ("unheard-of", "http_error", 404, "does not know the model"),
-        ("silence", "timeout", None, "said nothing for 0.3 seconds"),
-        ("slow:60", "timeout", None, "said nothing for 0.3 seconds"),
-        ("cut", "connection_error", None, "broke off before the reply was complete"),
-        ("malformed", "bad_response", None, "in the middle of the reply that cannot be read. Try again."),
-        ("html", "bad_response", None, "answered with a web page"),
+        ("400", "http_error", 400, "refused the request"),
+        ("404", "http_error", 404, "does not have the model “fault:404”"),
+        ("500", "http_error", 500, "an internal error"),
+        ("unheard-of", "http_error", 404, "does not have the model"),
+        ("silence", "timeout", None, "sent nothing for 0.3 seconds"),
+        ("slow:60", "timeout", None, "sent nothing for 0.3 seconds"),
+        ("cut", "connection_error", None, "ended before the reply was complete"),
+        ("malformed", "bad_response", None, "unreadable data in the middle of the reply. Try again."),
+        ("html", "bad_response", None, "sent an unexpected answer: a web page"),
     ],
 )
 async def test_a_fault_is_a_code_and_a_sentence(
@@ -151,7 +151,7 @@ async def test_a_fault_is_a_code_and_a_sentence(
 async def test_a_complaint_in_the_stream_is_an_error(server: Server) -> None:
     error = await server.failure("fault:complaint")
     assert (error.code, error.status) == ("http_error", 529 if server.client is AnthropicClient else 503)
-    assert "It said: The script has forgotten its lines." in str(error)
+    assert "The provider's message: The script has forgotten its lines." in str(error)
 
 
 async def test_nobody_there_is_a_connection_error() -> None:
@@ -170,7 +170,7 @@ async def test_an_endless_reply_is_cut(client: HttpModel) -> None:
 
 async def test_a_reply_that_keeps_coming_for_too_long_is_given_up(server: Server) -> None:
     client = server.open(timeouts=Timeouts(whole=0.3))
-    with pytest.raises(ModelError, match=r"did not come to an end within 0\.3 seconds") as caught:
+    with pytest.raises(ModelError, match=r"did not finish the reply within 0\.3 seconds") as caught:
         await ask(client, question("Hello", model="fault:endless"))
     await client.aclose()
     assert caught.value.code == "timeout"

@@ -37,14 +37,14 @@ def free_port() -> int:
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (400, "did not accept the request"),
+        (400, "refused the request"),
         (401, "Check the key"),
         (402, "credit"),
         (403, "Check the key"),
-        (404, "does not know the model 'scripted'"),
+        (404, "does not have the model “scripted”"),
         (413, "too long"),
-        (429, "Wait a little"),
-        (500, "problem of its own"),
+        (429, "Wait a moment"),
+        (500, "internal error"),
         (503, "Try again later"),
     ],
 )
@@ -52,19 +52,19 @@ async def test_a_status_says_what_to_do(scripted: str, status: int, words: str) 
     error = await failure(scripted, f"[[error: {status}]]")
     assert (error.code, error.status) == ("http_error", status)
     assert words in str(error)
-    assert f"It said: The script asked for the status {status}." in str(error)
+    assert f"The provider's message: The script asked for the status {status}." in str(error)
 
 
 @pytest.mark.parametrize(
     ("body", "content_type", "words"),
     [
-        (b'{"error": "model not found"}', JSON, "It said: model not found"),
-        (b'{"detail": "no such route"}', JSON, "It said: no such route"),
-        (b'{"object": "error", "message": "too many tokens"}', JSON, "It said: too many tokens"),
-        (b"upstream is down\n", "text/plain", "It said: upstream is down"),
-        (b"x" * 200_000, "text/plain", "It said: " + "x" * 299 + "…"),
-        (b'{"error": {"message": "line\\none\\u0000\\u202e"}}', JSON, "It said: line one"),
-        (json.dumps({"error": {"message": "x" * 9000}}).encode(), JSON, "It said: " + "x" * 299 + "…"),
+        (b'{"error": "model not found"}', JSON, "The provider's message: model not found"),
+        (b'{"detail": "no such route"}', JSON, "The provider's message: no such route"),
+        (b'{"object": "error", "message": "too many tokens"}', JSON, "The provider's message: too many tokens"),
+        (b"upstream is down\n", "text/plain", "The provider's message: upstream is down"),
+        (b"x" * 200_000, "text/plain", "The provider's message: " + "x" * 299 + "…"),
+        (b'{"error": {"message": "line\\none\\u0000\\u202e"}}', JSON, "The provider's message: line one"),
+        (json.dumps({"error": {"message": "x" * 9000}}).encode(), JSON, "The provider's message: " + "x" * 299 + "…"),
     ],
 )
 async def test_the_servers_own_words_are_quoted_short_and_on_one_line(
@@ -113,12 +113,12 @@ async def test_the_prompt_never_shows(stage: Stage) -> None:
     body = json.dumps({"error": {"message": f"cannot parse: hidden   the letters under the third\nstair, {'x' * 50}"}})
     error = await failure(stage.answer(body.encode(), status=400, content_type=JSON), secret)
     assert "letters" not in str(error)
-    assert str(error).endswith("did not accept the request (status 400).")
+    assert str(error).endswith("refused the request (status 400).")
 
 
 async def test_a_picture_is_not_a_model(stage: Stage) -> None:
     error = await failure(stage.answer(b"\x89PNG", content_type="image/png"))
-    assert (error.code, "the type 'image/png'" in str(error)) == ("bad_response", True)
+    assert (error.code, "content type image/png" in str(error)) == ("bad_response", True)
 
 
 async def test_a_password_in_the_address_never_shows() -> None:
@@ -160,7 +160,7 @@ async def test_nobody_there() -> None:
 async def test_an_address_that_is_none(address: str) -> None:
     error = await failure(address)
     assert error.code == "unavailable"
-    assert "is not the address of a model" in str(error)
+    assert "is not a valid address" in str(error)
 
 
 async def test_a_web_page_is_not_a_model(stage: Stage) -> None:
@@ -181,10 +181,10 @@ async def test_nonsense_is_not_a_reply(stage: Stage, body: bytes, content_type: 
 @pytest.mark.parametrize(
     ("complaint", "status", "words"),
     [
-        ({"message": "Overloaded", "code": 529}, 529, "problem of its own"),
-        ({"message": "Rate limit", "code": 429}, 429, "Wait a little"),
-        ({"message": "Oops", "code": "server_error"}, None, "broke the reply off"),
-        ("Oops", None, "broke the reply off"),
+        ({"message": "Overloaded", "code": 529}, 529, "internal error"),
+        ({"message": "Rate limit", "code": 429}, 429, "Wait a moment"),
+        ({"message": "Oops", "code": "server_error"}, None, "interrupted the reply"),
+        ("Oops", None, "interrupted the reply"),
     ],
 )
 async def test_a_complaint_in_the_middle_of_a_stream_is_an_error(
@@ -217,7 +217,7 @@ async def test_a_stream_that_ends_without_saying_so_is_not_complete(stage: Stage
 async def test_patience_ends_before_the_first_word_and_between_words(scripted: str) -> None:
     async with asyncio.timeout(HANG_SECONDS):
         late = await failure(scripted, "[[say: Once upon]] [[hang]]", between_chunks=0.2)
-    assert (late.code, "said nothing for 0.2 seconds" in str(late)) == ("timeout", True)
+    assert (late.code, "sent nothing for 0.2 seconds" in str(late)) == ("timeout", True)
 
 
 async def test_patience_ends_before_the_headers() -> None:

@@ -141,7 +141,7 @@ async def test_in_a_space_and_with_a_character_it_is_added_to_what_counts_there(
     assert pipelines(in_space) == ["rpg_state", "commentators"]
     assert (await api.client.get("/pipeline_choices", params={"space_id": space})).json()["profile_id"] != state
     nothing = await add(api, "commentators", state, character_id=character)
-    assert refusal(nothing) == (409, "conflict", "Nothing is followed there. Switch the example on instead.")
+    assert refusal(nothing) == (409, "conflict", "No profile is enabled there. Enable the example instead.")
     await api.choose(state, character_id=character)
     assert pipelines(await add(api, "pre_thinking", state, character_id=character)) == [
         "rpg_state",
@@ -155,7 +155,7 @@ async def test_the_same_example_is_not_added_twice(api: ProfilesApi) -> None:
         own = await copy_of(api, example, name=f"My {example}")
         await api.choose_here(own)
         before = await everything(api)
-        sentence = f"“{example_source(example)['name']}” is part of “My {example}” already."
+        sentence = f"“My {example}” already contains “{example_source(example)['name']}”."
         assert refusal(await add(api, example, own, **here(api))) == (409, "conflict", sentence)
         assert await everything(api) == before
 
@@ -236,7 +236,7 @@ async def test_where_nothing_is_followed_or_it_is_somebody_elses_nothing_is_adde
         assert refusal(await add(theirs, "commentators", own, **here(api))) == (
             409,
             "conflict",
-            "Another profile is followed there now, and it is somebody else's. Look again.",
+            "Another user's profile is enabled there now. Reload the page.",
         )
 
 
@@ -252,5 +252,5 @@ async def test_where_it_depends_on_who_speaks_nothing_is_added(api: ProfilesApi)
     status, _, sentence = refusal(await add(api, "commentators", state, **here(api)))
     assert (status, sentence) == (
         409,
-        "What is followed there depends on who speaks. Choose one profile for the chat first.",
+        "The profile there depends on who speaks. Choose one profile for the conversation first.",
     )

@@ -78,10 +78,10 @@ def text_of(html: str) -> str:
 
 async def test_the_examples_are_told_in_plain_words(pages: ProfilePages) -> None:
     page = text_of(await pages.page("/pipelines"))
-    assert "Asks the model once after each reply Shown in the side panel Told to the model with each message" in page
-    assert "Asks the model once before each reply Told to the model for one reply, then gone" in page
-    assert "Asks the model once after each reply Shown in a feed beside the chat Never told to the model" in page
-    assert page.count("Switch on everywhere") == 3
+    assert "1 model call after each reply Shown in the side panel Included in every prompt" in page
+    assert "1 model call before each reply Included in the prompt of one reply" in page
+    assert "1 model call after each reply Shown in a feed beside the chat Not included in prompts" in page
+    assert page.count("Enable everywhere") == 3
 
 
 async def test_one_click_switches_an_example_on_and_another_one_off(pages: ProfilePages) -> None:
@@ -89,11 +89,11 @@ async def test_one_click_switches_an_example_on_and_another_one_off(pages: Profi
     assert (on.status_code, on.headers["location"]) == (303, "/pipelines")
     assert await pages.followed() == "RPG state"
     page = await pages.page("/pipelines")
-    assert "What is on everywhere is RPG state ." in text_of(page)
+    assert "RPG state is enabled everywhere." in text_of(page)
     profile = (await pages.browser.get(API)).json()["items"][0]["id"]
     off = await pages.browser.post(f"/pipelines/{profile}/off", headers=STREAMS)
     assert 'target="library"' in off.text
-    assert "RPG state is switched off there." in off.text
+    assert "RPG state is disabled there." in off.text
     assert await pages.followed() is None
     # The copy is there, and is used again.
     await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
@@ -107,37 +107,37 @@ async def test_one_click_adds_an_example_to_what_is_on(pages: ProfilePages) -> N
     await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
     page = await pages.page("/pipelines")
     assert text_of(page).count("Add everywhere") == 2
-    assert text_of(page).count("Switch on everywhere instead") == 2
+    assert text_of(page).count("Enable only this everywhere") == 2
     fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', page))
     added = await pages.browser.post("/pipelines/examples/add", data={"example": "commentators", **fields})
     assert (added.status_code, added.headers["location"]) == (303, "/pipelines")
     assert await pages.followed() == "RPG state + Voices from the gallery"
     page = text_of(await pages.page("/pipelines"))
-    assert page.count("As part of RPG state + Voices from the gallery , everywhere") == 2
-    assert (page.count("Add everywhere"), page.count("Only this everywhere")) == (1, 2)
+    assert page.count("Part of RPG state + Voices from the gallery") == 2
+    assert (page.count("Add everywhere"), page.count("Enable only this everywhere")) == (1, 3)
     late = await pages.browser.post(
         "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
     )
     assert late.status_code == 409
-    assert "The profile that is followed there was changed in the meantime." in late.text
+    assert "The profile was changed in the meantime." in late.text
     # What is drawn with the refusal is what can be added to now.
     fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', late.text))
     told = await pages.browser.post(
         "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
     )
-    assert "RPG state + Voices from the gallery + Think first is followed everywhere now." in told.text
+    assert "RPG state + Voices from the gallery + Think first is enabled everywhere." in told.text
 
 
 async def test_from_a_chat_it_is_added_for_that_chat(pages: ProfilePages) -> None:
     await pages.browser.post("/pipelines/examples", data={"example": "rpg_state"})
     address = f"/pipelines?conversation={pages.chat}"
     page = await pages.page(address)
-    assert text_of(page).count("Add in this chat") == 2
+    assert text_of(page).count("Add here") == 2
     fields = dict(re.findall(r'name="(profile_id|settings_version|conversation)" value="([^"]+)"', page))
     added = await pages.browser.post("/pipelines/examples/add", data={"example": "pre_thinking", **fields})
     assert added.headers["location"] == address
-    assert "RPG state + Think first (chosen for this chat)" in text_of(await pages.page(address))
-    assert "What is on everywhere is RPG state ." in text_of(await pages.page("/pipelines"))
+    assert "RPG state + Think first (chosen for this conversation)" in text_of(await pages.page(address))
+    assert "RPG state is enabled everywhere." in text_of(await pages.page("/pipelines"))
 
 
 async def test_switching_off_leaves_what_was_chosen_there_instead(pages: ProfilePages) -> None:
@@ -151,16 +151,16 @@ async def test_switching_off_leaves_what_was_chosen_there_instead(pages: Profile
 async def test_from_a_chat_it_is_switched_on_for_that_chat(pages: ProfilePages) -> None:
     address = f"/pipelines?conversation={pages.chat}"
     page = text_of(await pages.page(address))
-    assert "Nothing is followed" in page
-    assert page.count("Switch on in this chat") == 3
+    assert "No profile" in page
+    assert page.count("Enable here") == 3
     on = await pages.browser.post("/pipelines/examples", data={"example": "pre_thinking", "conversation": pages.chat})
     assert on.headers["location"] == address
     choice = (await pages.browser.get("/api/v1/pipeline_choices", params={"conversation_id": pages.chat})).json()
     assert choice["chosen"] is True
     page = text_of(await pages.page(address))
-    assert "Think first (chosen for this chat)" in page
-    assert "In this chat Switch off" in page
-    assert "In the chat “Ottoline › " in text_of(await pages.page("/pipelines"))
+    assert "Think first (chosen for this conversation)" in page
+    assert "In this conversation Disable" in page
+    assert "In the conversation “Ottoline › " in text_of(await pages.page("/pipelines"))
     off = {"conversation_id": pages.chat, "conversation": pages.chat}
     await pages.browser.post(f"/pipelines/{choice['profile_id']}/off", data=off)
     assert await pages.choices() == 0
@@ -203,7 +203,7 @@ async def test_everybodys_profiles_are_looked_at_and_copied(pages: ProfilePages)
         await session.flush()
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("sky"), created_at=now))
     guest = await pages.installation.signed_in(await pages.installation.add("Gus"))
-    assert "Everybody's" in unescape((await guest.get("/pipelines")).text)
+    assert "Shared profiles" in unescape((await guest.get("/pipelines")).text)
     page = await guest.get(f"/pipelines/{profile.id}")
     assert "To change it, duplicate it" in page.text
     assert ">Save<" not in page.text
@@ -218,22 +218,22 @@ async def test_everybodys_profiles_are_looked_at_and_copied(pages: ProfilePages)
 async def test_a_new_profile_begins_with_something_that_runs(pages: ProfilePages) -> None:
     made = await pages.browser.post("/pipelines", data={"name": "Diary"})
     page = await pages.page(made.headers["location"])
-    assert "Nothing is wrong with it." in page
+    assert "No problems found." in page
     assert "Note down what was said last" in page
     again = await pages.browser.post("/pipelines", data={"name": "Diary"})
     assert again.status_code == 409
-    assert "There is a profile with the name “Diary”" in again.text
+    assert "A profile named “Diary” already exists" in again.text
 
 
 async def test_the_editor_tells_what_a_profile_does(pages: ProfilePages) -> None:
     await pages.browser.post("/pipelines/examples", data={"example": "commentators"})
     profile = (await pages.browser.get(API)).json()["items"][0]["id"]
     page = text_of(await pages.page(f"/pipelines/{profile}"))
-    assert "Runs for: a new reply, a reply told anew, by hand · may: artifact_write" in page
-    assert "Let the gallery speak After the reply · asks a model llm" in page
-    assert "writes from a template template · when comment is done" in page
+    assert "Runs on: new reply, regenerated reply, manual run · Permissions: artifact_write" in page
+    assert "Let the gallery speak After the reply · sends a prompt to a model llm" in page
+    assert "renders a template template · after comment" in page
     assert "art.commentary seen by people, never told to the model; in a feed beside the chat feed:commentary" in page
-    assert "Everywhere Switch off" in page
+    assert "Everywhere Disable" in page
 
 
 async def test_r31_a_tag_collision_is_told_as_it_is_typed_and_when_it_is_saved(pages: ProfilePages) -> None:
@@ -243,13 +243,13 @@ async def test_r31_a_tag_collision_is_told_as_it_is_typed_and_when_it_is_saved(p
     told = unescape(checked.text)
     assert checked.status_code == 200
     assert 'target="profile_problems"' in told
-    assert "2 errors. It cannot be saved like this." in told
+    assert "2 errors. The profile cannot be saved." in told
     assert "pipelines[0].steps[1].artifacts[0].tag" in told
     assert "art.mood is made by world/make_0 and world/make_1" in told
     saved = await pages.save(id, twice, headers=STREAMS)
     assert saved.status_code == 422
     assert 'target="problem"' in saved.text
-    assert "2 things are wrong with it" in saved.text
+    assert "the profile has 2 errors" in saved.text
     plain = await pages.save(id, twice)
     assert plain.status_code == 422
     assert json.dumps(content("mood", "mood")) in unescape(plain.text)
@@ -275,9 +275,9 @@ async def test_warnings_are_told_and_stand_in_nobodys_way(pages: ProfilePages) -
     checked = unescape(
         (await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)).text
     )
-    assert "2 warnings. It can be saved." in checked
+    assert "2 warnings. The profile can be saved." in checked
     assert "Nobody reads this field." in checked
-    assert "The name is the one in its own box" in checked
+    assert "The name in the JSON is ignored" in checked
     saved = await pages.save(id, typed, headers=STREAMS)
     assert saved.status_code == 200
     assert 'name="settings_version" value="2"' in saved.text
@@ -324,9 +324,9 @@ async def test_files_go_out_and_come_back(pages: ProfilePages) -> None:
     )
     told = text_of(streams.text)
     assert "rpg.json is here as RPG state" in told
-    assert "no.json was not taken in. The file is not valid JSON" in told
+    assert "no.json was not taken in. The file cannot be read. The file is not valid JSON" in told
     assert "twice.json was not taken in. This profile cannot be used." in told
-    assert "card.json was not taken in. There are no pipelines in the file." in told
+    assert "card.json was not taken in. The file is not a profile: it contains no pipelines." in told
 
 
 async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_deleted(pages: ProfilePages) -> None:
@@ -337,14 +337,14 @@ async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_delete
     await pages.browser.post(f"/pipelines/{id}/on")
     kept = await pages.browser.post(f"/pipelines/{id}/delete")
     assert kept.status_code == 409
-    assert "followed at one place" in kept.text
+    assert "enabled in 1 place" in kept.text
     await pages.browser.post(f"/pipelines/{id}/off")
     assert (await pages.browser.post(f"/pipelines/{id}/delete")).headers["location"] == "/pipelines"
     assert (await pages.browser.get(f"/pipelines/{id}")).status_code == 404
 
 
 async def test_the_panel_says_what_is_followed_and_who_decided_it(pages: ProfilePages) -> None:
-    assert "Nothing is followed" in text_of(await pages.page(pages.panel))
+    assert "No profile" in text_of(await pages.page(pages.panel))
     near, wide = await pages.new("Near", "near"), await pages.new("Wide", "wide")
     await pages.browser.post(pages.panel, data={"profile": wide, "place": "everywhere"})
     assert "Wide chosen everywhere" in text_of(await pages.page(pages.panel))
@@ -356,10 +356,10 @@ async def test_the_panel_says_what_is_followed_and_who_decided_it(pages: Profile
     await pages.browser.post(pages.panel, data=by_character)
     page = await pages.page(pages.panel)
     assert re.search(r"Near chosen for \w+", text_of(page))
-    assert "As elsewhere: Near" in page
-    assert "As elsewhere: Wide" in page
+    assert "Inherited: Near" in page
+    assert "Inherited: Wide" in page
     await pages.browser.post(pages.panel, data={"profile": "none"})
-    assert "Nothing is followed chosen for this chat" in text_of(await pages.page(pages.panel))
+    assert "No profile chosen for this conversation" in text_of(await pages.page(pages.panel))
     assert await pages.followed() is None
     drawn = await pages.browser.post(pages.panel, data={"profile": "wider"}, headers=STREAMS)
     assert 'target="panel_content"' in drawn.text
@@ -383,7 +383,7 @@ async def test_in_a_group_the_panel_says_what_is_followed_for_each_who_speaks(pa
     assert "When Ottoline speaks Wide chosen everywhere" in page
     assert "When Bo speaks Near chosen for Bo" in page
     await pages.browser.post(pages.panel, data={"profile": "none"})
-    assert "When Bo speaks" not in text_of(await pages.page(pages.panel))
+    assert "When Bo speaks Near chosen for Bo" not in text_of(await pages.page(pages.panel))
 
 
 async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePages) -> None:
@@ -429,7 +429,7 @@ async def test_places_of_others_are_not_told(pages: ProfilePages) -> None:
     await pages.browser.post(pages.panel, data={"profile": str(profile.id), "place": "everywhere"})
     guest = await pages.installation.signed_in(await pages.installation.add("Gus"))
     page = text_of((await guest.get(f"/pipelines/{profile.id}")).text)
-    assert "Nowhere yet." in page
+    assert "Not enabled anywhere." in page
     assert (await guest.get(f"/pipelines?conversation={pages.chat}")).status_code == 404
 
 

@@ -147,7 +147,7 @@ async def test_r31_a_profile_is_not_saved_with_a_tag_that_another_has_where_it_i
     refused = await api.client.patch(path, json=patch)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
     sentence = refused.json()["error"]["sentence"]
-    assert "art.mood belongs to the pipeline 'world' there; 'rivals' cannot write it." in sentence
+    assert "art.mood belongs to the pipeline “world” there, so “rivals” cannot write it." in sentence
     assert sentence.endswith("Give the artifact another tag.")
     assert (await api.client.get(path)).json()["settings_version"] == 1
     # ProfileStory nowhere, it can be saved.
@@ -197,7 +197,7 @@ async def test_a_profile_that_is_followed_is_not_deleted(api: ProfilesApi) -> No
     refused = await api.client.delete(f"/pipeline_profiles/{id}")
     assert (refused.status_code, refused.json()["error"]["sentence"]) == (
         409,
-        "The profile is followed at one place. Choose another one there first.",
+        "The profile is enabled in 1 place. Disable it there first.",
     )
     await api.choose_here(None)
     assert (await api.client.delete(f"/pipeline_profiles/{id}")).status_code == 204
@@ -233,7 +233,7 @@ async def test_one_that_cannot_be_used_any_more_is_told_mended_and_left_again(ap
     for refused in asked:
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict"), refused.text
         sentence = refused.json()["error"]["sentence"]
-        assert sentence.startswith("“Weather” cannot be used as it was saved. Open it and mend it.")
+        assert sentence.startswith("“Weather” cannot be used as saved. Open it and correct it.")
         assert "pipelines[1].steps[0].kind: The kind of a step is 'seance'" in sentence
     assert (await api.choose_here(None)).status_code == 200
     assert await api.owners() == {}

@@ -160,7 +160,7 @@ async def test_a_profile_that_cannot_be_used_any_more_is_named_where_the_reply_w
             await session.execute(update(PipelineProfileVersion).values(content=broken))
         run = await play.turn()
         assert (run.status, run.error["code"], len(model.requests)) == ("failed", "pipeline_error", 0)
-        assert run.error["message"].startswith("“World” cannot be used as it was saved. Open it and mend it.")
+        assert run.error["message"].startswith("“World” cannot be used as saved. Open it and correct it.")
 
 
 async def test_a_renamed_pipeline_goes_on_with_what_it_has_made(database_url: str, tmp_path: Path) -> None:

@@ -58,18 +58,18 @@ async def test_what_is_no_tokenizer_is_refused_with_a_sentence(sqlite_url: str, 
         for data in (b"{", b"[]", b'{"model": 1}', empty):
             refused = await client.put(path, files=form(data))
             assert refused.status_code == 422
-            assert "no tokenizer.json that can be used" in refused.json()["error"]["sentence"]
+            assert "This tokenizer.json cannot be used" in refused.json()["error"]["sentence"]
         assert (await provider_of(story)).tokenizer_sha256 is None
 
 
 async def test_the_page_of_a_model_takes_a_tokenizer_and_forgets_it(sqlite_url: str, tmp_path: Path) -> None:
     async with prompt_story(sqlite_url, tmp_path) as story, browser(story.runtime, story.user_id) as client:
         page = f"/models/{(await provider_of(story)).id}"
-        assert "Tokens are counted with o200k_base, as the model does." in (await client.get(page)).text
+        assert "Tokens are counted with o200k_base, the model&#39;s own tokenizer." in (await client.get(page)).text
         refused = await client.post(f"{page}/tokenizer", files=form(b"{"))
         assert refused.status_code == 422
-        assert "no tokenizer.json that can be used" in refused.text
+        assert "This tokenizer.json cannot be used" in refused.text
         assert (await client.post(f"{page}/tokenizer", files=form(BYTES))).status_code == 303
-        assert "Tokens are counted with the tokenizer file of this model." in (await client.get(page)).text
+        assert "Tokens are counted with this model&#39;s tokenizer file." in (await client.get(page)).text
         assert (await client.post(f"{page}/tokenizer/remove")).status_code == 303
-        assert "as the model does" in (await client.get(page)).text
+        assert "the model&#39;s own tokenizer" in (await client.get(page)).text

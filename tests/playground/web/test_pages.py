@@ -29,7 +29,7 @@ def test_an_empty_home_says_what_to_do() -> None:
     assert "Choose somebody below" in render("home.html", view=samples.home(empty=True))
     nobody = samples.home(empty=True).with_(characters=())
     html = render("home.html", view=nobody)
-    assert "There is nobody to talk to yet" in html
+    assert "No characters yet" in html
     assert "Choose somebody below" not in html
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tavernkit.playground.base.languages import gettext as _
+
 LONGEST = 200
 # Words of every script need fewer marks on one letter.
 MARKS_ON_A_LETTER = 6
@@ -16,7 +18,7 @@ def shown_name(name: str) -> str:
     text = " ".join(_INVISIBLE.sub(" ", name[: LONGEST * 10]).split())
     if not text.isascii():
         text = _without_piles(text)
-    return (text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…") or "Nameless"
+    return (text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…") or _("Unnamed")
 
 
 def initials(name: str) -> str:

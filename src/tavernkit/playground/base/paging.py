@@ -8,6 +8,7 @@ import json
 from datetime import UTC, datetime
 from uuid import UUID
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
 
@@ -66,4 +67,4 @@ def behind_time(after: str | None) -> tuple[datetime, UUID] | None:
 
 
 def foreign_cursor() -> Refused:
-    return Refused(code="invalid", sentence="The cursor is none of this list. Begin again without `after`.")
+    return Refused("invalid", _("The cursor does not belong to this list. Start again without `after`."))

@@ -9,6 +9,7 @@ from functools import cache
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 
 SHORTEST_PASSWORD = 10
@@ -52,13 +53,11 @@ def _decoy(hasher: PasswordHash) -> str:
 def password_problem(password: str, *names: str | None) -> None:
     """Why a new password cannot be taken; `names` are what others would try first."""
     if len(password) < SHORTEST_PASSWORD:
-        raise Refused(code="invalid", sentence=f"A password needs at least {SHORTEST_PASSWORD} characters.")
+        raise Refused("invalid", _("The password needs at least {count} characters.", count=SHORTEST_PASSWORD))
     if len(password) > LONGEST_PASSWORD:
-        raise Refused(code="too_long", sentence=f"A password can have at most {LONGEST_PASSWORD} characters.")
+        raise Refused("too_long", _("The password can have at most {count} characters.", count=LONGEST_PASSWORD))
     if len(set(password)) < 4 or password.casefold() in {name.casefold() for name in names if name}:
-        raise Refused(
-            code="invalid", sentence="That password is too easy to guess. A few unrelated words are a good one."
-        )
+        raise Refused("invalid", _("This password is too easy to guess. Use several unrelated words."))
 
 
 def _normal(password: str) -> str:

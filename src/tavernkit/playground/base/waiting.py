@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from math import ceil
 
+from tavernkit.playground.base.languages import Sentence, ngettext
+from tavernkit.playground.base.languages import gettext as _
+
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
@@ -17,10 +20,12 @@ async def happens(event: asyncio.Event, *, within: float) -> bool:
         return False
 
 
-def plain_wait(seconds: float) -> str:
+def plain_wait(seconds: float) -> Sentence:
     """How long to wait, for a sentence: rounded up, in the unit that people would say it in."""
     if seconds >= _DAY:
-        return "a day or longer"
-    unit, length = ("hour", _HOUR) if seconds > 90 * _MINUTE else ("minute", _MINUTE) if seconds > 90 else ("second", 1)
-    count = max(1, ceil(seconds / length))
-    return f"1 {unit}" if count == 1 else f"{count} {unit}s"
+        return _("a day or longer")
+    if seconds > 90 * _MINUTE:
+        return ngettext("{count} hour", "{count} hours", ceil(seconds / _HOUR))
+    if seconds > 90:
+        return ngettext("{count} minute", "{count} minutes", ceil(seconds / _MINUTE))
+    return ngettext("{count} second", "{count} seconds", max(1, ceil(seconds)))

@@ -33,16 +33,16 @@ async def create_api_key(runtime: Runtime, viewer: Viewer, *, name: str) -> NewK
     require_person(viewer)
     name = tidy(name)
     if not name:
-        raise Refused(code="blank", sentence="Say what the key is for, so that you know it again.")
+        raise Refused("blank", _("Enter a name for the key."))
     if len(name) > LONGEST_KEY_NAME:
-        raise Refused(code="too_long", sentence=f"The name can have at most {LONGEST_KEY_NAME} characters.")
+        raise Refused("too_long", _("The name can have at most {count} characters.", count=LONGEST_KEY_NAME))
     key = new_api_key()
     async with runtime.database.write() as session:
         await session.get(User, viewer.user_id, with_for_update=True)
         mine = ApiKey.user_id == viewer.user_id
         count = await session.scalar(select(func.count()).select_from(ApiKey).where(mine, ApiKey.revoked_at.is_(None)))
         if (count or 0) >= MOST_KEYS:
-            raise Refused(code="conflict", sentence=f"You have {MOST_KEYS} keys already. Revoke one you do not use.")
+            raise Refused("conflict", _("You already have {count} keys. Revoke one you do not use.", count=MOST_KEYS))
         row = ApiKey(
             id=runtime.ids(),
             user_id=viewer.user_id,
@@ -61,7 +61,7 @@ async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiK
     async with runtime.database.write() as session:
         row = await session.get(ApiKey, key_id)
         if row is None or row.user_id != viewer.user_id:
-            raise not_found(_("key"))
+            raise not_found(_("API key"))
         row.revoked_at = row.revoked_at or runtime.clock()
         announce_access_change(session, user_topic(viewer.user_id))
         return row

@@ -39,14 +39,18 @@ async def create_invitation(
     require_administrator(viewer)
     if viewer.via == "local":
         # The first account with a password ends the time of the owner without one, who could not sign in then.
-        sentence = "Give yourself a password first: as soon as others have accounts, you will need one to sign in."
-        raise Refused(code="conflict", sentence=sentence)
+        sentence = _("Set your own password first. You need it to sign in once others have accounts.")
+        raise Refused("conflict", sentence)
     if not 1 <= max_uses <= MOST_USES or (days is not None and not 1 <= days <= LONGEST_STAY):
-        sentence = f"An invitation is for 1 to {MOST_USES} people and for 1 to {LONGEST_STAY} days, or without end."
-        raise Refused(code="invalid", sentence=sentence)
+        sentence = _(
+            "An invitation is valid for 1 to {uses} people and for 1 to {days} days, or without end.",
+            uses=MOST_USES,
+            days=LONGEST_STAY,
+        )
+        raise Refused("invalid", sentence)
     note = tidy(note)
     if len(note) > LONGEST_NOTE:
-        raise Refused(code="too_long", sentence=f"The note can have at most {LONGEST_NOTE} characters.")
+        raise Refused("too_long", _("The note can have at most {count} characters.", count=LONGEST_NOTE))
     code, now = new_invitation_code(), runtime.clock()
     row = Invitation(
         id=runtime.ids(),

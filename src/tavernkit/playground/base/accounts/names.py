@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.lookalikes import is_like_one_of, mixes_scripts
 from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
@@ -44,20 +45,22 @@ def read_names(name: str, email: str | None, *, present: str | None = None) -> A
     is_kept = name == present
     name = name if is_kept else normal(name)
     if not name:
-        raise Refused(code="blank", sentence="A name is needed.")
+        raise Refused("blank", _("Enter a name."))
     if len(name) > LONGEST_NAME:
-        raise Refused(code="too_long", sentence=f"A name can have at most {LONGEST_NAME} characters.")
+        raise Refused("too_long", _("The name can have at most {count} characters.", count=LONGEST_NAME))
     if "@" in name:
         # Whoever signs in with an @ gives an address, and nobody's name may look like another's address.
-        raise Refused(code="invalid", sentence="A name cannot hold an @; the e-mail address has its own field.")
+        raise Refused("invalid", _("A name cannot contain @. Enter the e-mail address in its own field."))
     if mixes_scripts(name) and not is_kept:
-        sentence = "A word of the name mixes letters of several alphabets, so it could be taken for another. Use one."
-        raise Refused(code="invalid", sentence=sentence)
+        sentence = _(
+            "A word of the name mixes letters of several alphabets and could imitate another name. Use one alphabet."
+        )
+        raise Refused("invalid", sentence)
     email = (email or "").strip().lower() or None
     if email is not None and (
         len(email) > LONGEST_EMAIL or without_invisible(email) != email or not _EMAIL.fullmatch(email)
     ):
-        raise Refused(code="invalid", sentence="That does not look like an e-mail address.")
+        raise Refused("invalid", _("This is not a valid e-mail address."))
     return AccountNames(name=name, email=email)
 
 
@@ -72,6 +75,6 @@ async def free_names(session: AsyncSession, naming: AccountNames, *, besides: Us
     is_kept = besides is not None and besides.name == naming.name
     # Names are compared here, so that nothing stored depends on which letters are known to look alike.
     if not is_kept and is_like_one_of(naming.name, await session.scalars(others)):
-        raise Refused(code="taken", sentence="Somebody else has that name, or one like it. Choose another one.")
+        raise Refused("taken", _("This name, or a similar one, is already in use. Choose another name."))
     if naming.email and await session.scalar(others.where(User.email == naming.email).limit(1)) is not None:
-        raise Refused(code="taken", sentence="There is an account with that e-mail address already.")
+        raise Refused("taken", _("An account with this e-mail address already exists."))

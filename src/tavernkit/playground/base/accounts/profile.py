@@ -64,14 +64,14 @@ async def change_password(runtime: Runtime, viewer: Viewer, *, current: str, new
 
 
 def _wrong_password() -> Refused:
-    return Refused(code="wrong_password", sentence="That is not your present password, so it was not changed.")
+    return Refused("wrong_password", _("The current password is wrong. The password was not changed."))
 
 
 async def set_time_zone(runtime: Runtime, viewer: Viewer, name: str) -> None:
     """Keep the zone that a person's browser has named."""
     require_person(viewer)
     if _zone(name) is None:
-        raise Refused(code="invalid", sentence="There is no such time zone. Name one such as Europe/Berlin.")
+        raise Refused("invalid", _("This time zone does not exist. Enter one such as Europe/Berlin."))
     async with runtime.database.write() as session:
         user = existing(await session.get(User, viewer.user_id), _("account"))
         user.time_zone = name

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.tokens import fingerprint
 from tavernkit.playground.base.database.models import SignInTries
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.waiting import plain_wait
@@ -118,8 +119,8 @@ async def _sweep(runtime: Runtime, now: datetime) -> None:
 
 def _refusal(limit: Limit, left: timedelta) -> Refused:
     seconds = max(1, ceil(min(left, limit.window).total_seconds()))
-    sentence = f"There were too many tries to sign in. Wait {plain_wait(seconds)}, and try again."
-    return Refused(code="too_many_tries", sentence=sentence, retry_after=seconds)
+    sentence = _("Too many sign-in attempts. Wait {time} and try again.", time=plain_wait(seconds))
+    return Refused("too_many_tries", sentence, retry_after=seconds)
 
 
 def _network(address: str) -> str:

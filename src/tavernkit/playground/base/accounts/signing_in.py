@@ -8,6 +8,7 @@ from tavernkit.playground.base.accounts.sessions import SignedIn, end_session, o
 from tavernkit.playground.base.accounts.sign_in_limits import by_account, by_address, by_browser, count_try, forgive
 from tavernkit.playground.base.accounts.viewer import Visit
 from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -42,4 +43,4 @@ async def sign_in(
 
 
 def _wrong_password() -> Refused:
-    return Refused(code="wrong_password", sentence="That name and password do not belong together. Try again.")
+    return Refused("wrong_password", _("The name or the password is wrong. Try again."))

@@ -111,11 +111,8 @@ def _is_open(code_hash: str, now: datetime) -> ColumnElement[bool]:
 
 
 def _no_invitation() -> Refused:
-    return Refused(
-        code="invalid",
-        sentence="That invitation code is not known, used up or out of date. Ask who gave it to you for a new one.",
-    )
+    return Refused("invalid", _("This invitation code is unknown, used up or expired. Ask for a new one."))
 
 
 def _taken() -> Refused:
-    return Refused(code="taken", sentence="Somebody else took that name or address just now. Choose another one.")
+    return Refused("taken", _("This name or e-mail address has just been taken. Choose another one."))

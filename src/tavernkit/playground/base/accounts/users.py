@@ -55,8 +55,8 @@ async def change_user(
                 User.password_hash.is_not(None),
             )
             if not await session.scalar(select(another)):
-                sentence = "This is the last administrator. Make somebody else one first."
-                raise Refused(code="conflict", sentence=sentence)
+                sentence = _("This is the last administrator. Make another account an administrator first.")
+                raise Refused("conflict", sentence)
             await session.execute(
                 update(Invitation)
                 .where(Invitation.created_by_id == user.id, Invitation.revoked_at.is_(None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.values import Value
 
@@ -43,12 +44,11 @@ class Viewer(Value, frozen=True, kw_only=True):
 def require_person(viewer: Viewer) -> None:
     """Refuse programs: who has got hold of a key must not be able to lock its owner out or to stay for ever."""
     if viewer.via == "api_key":
-        sentence = "A key cannot be used for this. Sign in, and do it yourself."
-        raise Refused(code="forbidden", sentence=sentence)
+        raise Refused("forbidden", _("API keys cannot be used for this. Sign in with your account."))
 
 
 def require_administrator(viewer: Viewer) -> None:
     """Refuse everybody but an administrator in person."""
     if not viewer.is_administrator:
-        raise Refused(code="forbidden", sentence="Only administrators may do this.")
+        raise Refused("forbidden", _("Only administrators can do this."))
     require_person(viewer)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.languages import gettext as _
 
 # What SQLite says when a file cannot grow. A limit on the size of files or a quota is an I/O error to it.
 _WITHOUT_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
@@ -41,17 +42,14 @@ class _TemporaryError(DatabaseError, OperationalError):
 class StorageFullError(_TemporaryError):
     """There is no room for what should be written; nothing of it was."""
 
-    sentence = (
-        "The disk is full, or files may not grow any further, so nothing was saved. What was there before is safe. "
-        "Make room, and try again."
-    )
+    sentence = _("The disk is full, so nothing was saved. Earlier data is safe. Free some space and try again.")
 
 
 class DatabaseBusyError(_TemporaryError):
     """The database did not answer in time, or cannot be reached at the moment."""
 
     retry_after_seconds = 5
-    sentence = "The database is busy or cannot be reached, so nothing was done. Try again in a few seconds."
+    sentence = _("The database is busy or cannot be reached, so nothing was saved. Try again in a few seconds.")
 
 
 def name_errors(engine: AsyncEngine) -> AsyncEngine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 
 
@@ -19,15 +20,15 @@ def read_address(text: str) -> str:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        raise _refused("cannot be read") from None
+        raise _refused(_("The address cannot be read.")) from None
     if parts.scheme not in ("http", "https"):
-        raise _refused("does not begin with http:// or https://")
+        raise _refused(_("The address does not begin with http:// or https://."))
     if not parts.hostname or port == 0 or not address.isprintable() or " " in address:
-        raise _refused("names no server")
+        raise _refused(_("The address has no server name."))
     if "@" in parts.netloc:
-        raise _refused("holds a name or a password; put the key into its own field")
+        raise _refused(_("The address contains a user name or a password. Enter the API key in its own field."))
     if parts.query or parts.fragment:
-        raise _refused("has something behind its path; leave out what follows the ? or the #")
+        raise _refused(_("The address contains “?” or “#”. Remove it and everything after it."))
     return address
 
 
@@ -43,4 +44,4 @@ def without_credentials(address: str) -> str:
 
 
 def _refused(problem: str) -> Refused:
-    return Refused(code="invalid", sentence=f"The address {problem}. Write one such as http://127.0.0.1:11434/v1.")
+    return Refused("invalid", _("{problem} Example: http://127.0.0.1:11434/v1", problem=problem))

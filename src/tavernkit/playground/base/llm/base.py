@@ -73,15 +73,16 @@ ModelEvent: TypeAlias = TextDelta | ThoughtDelta | Finished
 
 
 class ModelError(TavernKitError):
-    """A reply that could not be had; the message is a sentence for the user, with what to do.
+    """A reply that could not be had; `sentence` is for the user, with what to do.
 
     `retry_after` is how many seconds the provider asks everybody to wait.
     """
 
     def __init__(
-        self, message: str, *, code: ModelErrorCode, status: int | None = None, retry_after: float | None = None
+        self, sentence: str, *, code: ModelErrorCode, status: int | None = None, retry_after: float | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(sentence)
+        self.sentence = sentence
         self.code = code
         self.status = status
         self.retry_after = retry_after

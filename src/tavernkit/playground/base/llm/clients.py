@@ -7,6 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelClient, ModelError
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds import kind_of
@@ -55,9 +56,11 @@ class ProviderClients:
         secret = self._keys.decrypt(provider.api_key, provider.id)
         if secret is None:
             raise ModelError(
-                f"The API key of {provider.name} cannot be opened: it was stored with another secret key than this "
-                "process has. Give all processes the same secret.key or TAVERNKIT_SECRET_KEY, or enter the API key "
-                "again.",
+                _(
+                    "The API key of {name} cannot be decrypted: it was stored with a different secret key. Give all "
+                    "processes the same secret.key or TAVERNKIT_SECRET_KEY, or enter the API key again.",
+                    name=provider.name,
+                ),
                 code="unavailable",
             )
         return secret

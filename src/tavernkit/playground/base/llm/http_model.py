@@ -17,6 +17,7 @@ import httpx2
 from tavernkit.dialects import convert
 from tavernkit.errors import DialectError, ParseError
 from tavernkit.playground.base.config import is_loopback
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint, read_models
 from tavernkit.playground.base.llm.refusals import Endpoint, ProviderFailure
@@ -69,8 +70,8 @@ class HttpModel(ABC):
     With `streams` off the reply comes in one piece, for servers that cannot do better.
     """
 
-    api: ClassVar[str]
-    """What should be at the address, for sentences."""
+    address_hint: ClassVar[str]
+    """What the address should be, as a sentence."""
     dialect: ClassVar[str]
     models_path: ClassVar[str] = "/models"
     endings: ClassVar[tuple[str, ...]]
@@ -94,7 +95,7 @@ class HttpModel(ABC):
     ) -> None:
         self._base_url = self._address(base_url.strip().rstrip("/"))
         self._api_key = (api_key or "").strip() or None
-        self._endpoint = Endpoint(self._base_url, self._api_key, self.api)
+        self._endpoint = Endpoint(self._base_url, self._api_key, self.address_hint)
         self._timeouts = timeouts or Timeouts()
         self._retries = retries or Retries()
         self._streams = streams
@@ -155,18 +156,18 @@ class HttpModel(ABC):
             finally:
                 await response.aclose()
         except ParseError as error:
-            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="something that is not JSON") from error
+            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what=_("not JSON")) from error
         except (httpx2.TransportError, httpx2.DecodingError, TimeoutError) as error:
             raise self._failure(error, reply) from error
         if names is None:
-            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="JSON that is no list of models")
+            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what=_("not a list of models"))
         return names
 
     def _content(self, request: ChatRequest) -> tuple[str, bytes]:
         try:
             path, fields = self._question(request)
         except DialectError as error:
-            raise self._endpoint.error(ProviderFailure.BAD_PROMPT, why=str(error)) from error
+            raise self._endpoint.error(ProviderFailure.BAD_PROMPT, reason=str(error)) from error
         given = {key: value for key, value in fields.items() if value is not None}
         return path, json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -253,13 +254,12 @@ class HttpModel(ABC):
         if kind == "application/json":
             completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES), reply)
             if completion.complaint is None and not completion.has_choice:
-                raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what="JSON that is no completion")
+                raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what=_("not a completion"))
             yield completion.with_(reason=completion.reason or "stop")
             return
         if kind not in _STREAMS:
-            raise self._endpoint.error(
-                ProviderFailure.BAD_RESPONSE, what="a web page" if kind == "text/html" else f"the type {kind[:80]!r}"
-            )
+            what = _("a web page") if kind == "text/html" else _("content type {type}", type=kind[:80])
+            raise self._endpoint.error(ProviderFailure.BAD_RESPONSE, what=what)
         async for event in self._events(response, reply):
             data = event.data.strip()
             completion = self._understood(data, reply) if data and data != "[DONE]" else Completion(is_end=bool(data))
@@ -319,9 +319,9 @@ class HttpModel(ABC):
         try:
             completion = self._read(source)
         except ParseError as error:
-            raise self._unreadable("something that is not JSON", reply) from error
+            raise self._unreadable(_("not JSON"), reply) from error
         if completion is None:
-            raise self._unreadable("JSON that is no completion", reply)
+            raise self._unreadable(_("not a completion"), reply)
         return completion
 
     def _unreadable(self, what: str, reply: _Reply) -> ModelError:

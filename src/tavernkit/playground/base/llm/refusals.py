@@ -7,6 +7,8 @@ from enum import Enum
 
 import httpx2
 
+from tavernkit.playground.base.languages import Sentence
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelErrorCode
 from tavernkit.playground.base.llm.completion import Complaint
@@ -24,33 +26,37 @@ _TELLTALE = 24
 class ProviderFailure(Enum):
     """What can go wrong at any server: its code, and the sentence about it."""
 
-    BAD_RESPONSE = "bad_response", "{name} answered with {what}. Check that the address is that of {api}."
+    BAD_RESPONSE = "bad_response", _("{name} sent an unexpected answer: {what}. {address_hint}")
     # After an answer that began well: the address is right, and what was read is the reply's beginning.
-    GARBLED = "bad_response", "{name} sent something in the middle of the reply that cannot be read. Try again."
-    BAD_PROMPT = "unavailable", "The prompt cannot be written for {name}. {why}"
-    BAD_ADDRESS = "unavailable", "{name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1."
-    BAD_KEY = "unavailable", "The API key for {name} holds characters that no key holds. Copy it again."
+    GARBLED = "bad_response", _("{name} sent unreadable data in the middle of the reply. Try again.")
+    BAD_PROMPT = "unavailable", _("The prompt cannot be converted for {name}. {reason}")
+    BAD_ADDRESS = "unavailable", _("“{name}” is not a valid address. Enter one such as http://127.0.0.1:11434/v1.")
+    BAD_KEY = "unavailable", _("The API key for {name} contains invalid characters. Copy it again.")
     UNREACHABLE = (
         "connection_error",
-        "{name} cannot be reached ({why}). Check the address and that the server is running.",
+        _("{name} cannot be reached ({reason}). Check the address and that the server is running."),
     )
     UNCONNECTED = (
         "timeout",
-        "{name} did not accept a connection within {seconds:g} seconds. "
-        "Check the address and that the server is running.",
+        _(
+            "{name} did not accept a connection within {seconds} seconds. "
+            "Check the address and that the server is running."
+        ),
     )
-    BROKEN_OFF = "connection_error", "The connection to {name} broke off before the reply was complete. Try again."
+    BROKEN_OFF = "connection_error", _("The connection to {name} ended before the reply was complete. Try again.")
     SILENT = (
         "timeout",
-        "{name} said nothing for {seconds:g} seconds. It may be overloaded or still loading its model; "
-        "try again later.",
+        _(
+            "{name} sent nothing for {seconds} seconds. It may be overloaded or still loading its model. "
+            "Try again later."
+        ),
     )
     ENDLESS = (
         "timeout",
-        "{name} did not come to an end within {seconds:g} seconds. Ask for a shorter reply, or try again.",
+        _("{name} did not finish the reply within {seconds} seconds. Request a shorter reply, or try again."),
     )
 
-    def __init__(self, code: ModelErrorCode, sentence: str) -> None:
+    def __init__(self, code: ModelErrorCode, sentence: Sentence) -> None:
         self.code = code
         self.sentence = sentence
 
@@ -58,12 +64,12 @@ class ProviderFailure(Enum):
 class Endpoint:
     """One server as its errors name it; neither the key nor the prompt shows, even when the server repeats them.
 
-    `api` is what should be at the address, for the sentence about an address that is not right.
+    `address_hint` says what the address should be, for the sentence about one that is not right.
     """
 
-    def __init__(self, base_url: str, api_key: str | None, api: str) -> None:
+    def __init__(self, base_url: str, api_key: str | None, address_hint: str) -> None:
         self._key = api_key
-        self._api = api
+        self._address_hint = address_hint
         self.name = without_credentials(base_url)
 
     def refused(
@@ -80,23 +86,23 @@ class Endpoint:
         wait = None if asked is None else min(asked, _LONGEST_WAIT)
         sentence = self._sentence(status, request, location, wait)
         return ModelError(
-            sentence + self._quoted(complaint, request), code="http_error", status=status, retry_after=wait
+            self._quoting(sentence, complaint, request), code="http_error", status=status, retry_after=wait
         )
 
     def complained(self, complaint: Complaint, request: ChatRequest) -> ModelError:
         """The error for a complaint that came where a reply was due."""
         if complaint.blocked:
-            sentence = f"{self.name} does not answer this prompt. Change what was said last, or choose another model."
-            return ModelError(sentence + self._quoted(complaint, request), code="blocked")
+            sentence = _("{name} refused this prompt. Edit the last message, or choose another model.", name=self.name)
+            return ModelError(self._quoting(sentence, complaint, request), code="blocked")
         if complaint.status is not None:
             return self.refused(complaint.status, complaint, request)
-        return ModelError(
-            f"{self.name} broke the reply off. Try again." + self._quoted(complaint, request), code="http_error"
-        )
+        sentence = _("{name} interrupted the reply. Try again.", name=self.name)
+        return ModelError(self._quoting(sentence, complaint, request), code="http_error")
 
     def error(self, failure: ProviderFailure, **details: str | float) -> ModelError:
         """The error for what can go wrong at any server."""
-        return ModelError(failure.sentence.format(name=self.name, api=self._api, **details), code=failure.code)
+        values = {"name": self.name, "address_hint": self._address_hint, **details}
+        return ModelError(_(failure.sentence.template, **values), code=failure.code)
 
     def failed(self, error: httpx2.TransportError | httpx2.DecodingError) -> ModelError:
         """The error for an exchange that broke below HTTP, or in its framing."""
@@ -104,44 +110,61 @@ class Endpoint:
             case httpx2.UnsupportedProtocol():
                 return self.error(ProviderFailure.BAD_ADDRESS)
             case httpx2.SSEError():
-                return self.error(ProviderFailure.BAD_RESPONSE, what="an event that is too long to be one")
+                return self.error(ProviderFailure.BAD_RESPONSE, what=_("an event that is too long"))
             case httpx2.DecodingError():
-                return self.error(ProviderFailure.BAD_RESPONSE, what="bytes that cannot be unpacked")
+                return self.error(ProviderFailure.BAD_RESPONSE, what=_("data that cannot be decompressed"))
             case httpx2.ConnectError() | httpx2.ProxyError():
-                return self.error(ProviderFailure.UNREACHABLE, why=self._cut(str(error)) or "no connection")
+                return self.error(ProviderFailure.UNREACHABLE, reason=self._cut(str(error)) or _("no connection"))
             case _:
                 return self.error(ProviderFailure.BROKEN_OFF)
 
-    def _sentence(self, status: int, request: ChatRequest | None, location: str | None, wait: float | None) -> str:
+    def _sentence(self, status: int, request: ChatRequest | None, location: str | None, wait: float | None) -> Sentence:
+        name, code = self.name, str(status)
         match status:
             case 401 | 403 if request is not None:
-                return f"{self.name} refused the API key. Check the key, and that it may use {_model(request)}."
+                return _(
+                    "{name} refused the API key. Check the key, and that it allows the model “{model}”.",
+                    name=name,
+                    model=request.model,
+                )
             case 401 | 403:
-                return f"{self.name} refused the API key. Check the key."
+                return _("{name} refused the API key. Check the key.", name=name)
             case 402:
-                return f"{self.name} asks for payment. Check the credit of your account."
+                return _("{name} requires payment. Check the credit of your account.", name=name)
             case 404 if request is not None:
-                return f"{self.name} does not know {_model(request)}, or is not the right address. Check both."
+                return _(
+                    "{name} does not have the model “{model}”, or the address is wrong. Check both.",
+                    name=name,
+                    model=request.model,
+                )
             case 404:
-                return f"{self.name} has no list of models, or is not the right address."
+                return _("{name} has no list of models, or the address is wrong.", name=name)
             case 413:
-                return f"{self.name} found the prompt too long. Choose a smaller context."
+                return _("The prompt is too long for {name}. Reduce the context size.", name=name)
             case 429:
-                then = "Wait a little" if wait is None else f"Wait {plain_wait(wait)}"
-                return f"{self.name} has had too many requests, or your limit is used up. {then} and try again."
+                time = _("a moment") if wait is None else plain_wait(wait)
+                return _(
+                    "{name} received too many requests, or your quota is used up. Wait {time} and try again.",
+                    name=name,
+                    time=time,
+                )
+            case _ if 300 <= status < 400 and location:
+                return _(
+                    "{name} has moved to {address}. Enter the new address.", name=name, address=self._cut(location)
+                )
             case _ if 300 <= status < 400:
-                elsewhere = f" to {self._cut(location)}" if location else ""
-                return f"{self.name} has moved{elsewhere}. Write the new address in its place."
+                return _("{name} has moved. Enter the new address.", name=name)
             case _ if status >= 500:
-                return f"{self.name} has a problem of its own (status {status}). Try again later."
+                return _("{name} has an internal error (status {status}). Try again later.", name=name, status=code)
             case _:
-                return f"{self.name} did not accept the request (status {status})."
+                return _("{name} refused the request (status {status}).", name=name, status=code)
 
-    def _quoted(self, complaint: Complaint | None, request: ChatRequest | None) -> str:
-        if complaint is None:
-            return ""
-        words = self._cut(complaint.message)
-        return "" if _tells(words, request) else f" It said: {words}"
+    def _quoting(self, sentence: Sentence, complaint: Complaint | None, request: ChatRequest | None) -> Sentence:
+        """The sentence with the provider's own words behind it, where it gave some that can be shown."""
+        words = "" if complaint is None else self._cut(complaint.message)
+        if complaint is None or _tells(words, request):
+            return sentence
+        return _("{problem} The provider's message: {message}", problem=sentence, message=words)
 
     def _cut(self, words: str) -> str:
         """A stranger's words on one line, short, and without our key."""
@@ -149,10 +172,6 @@ class Endpoint:
             words = words.replace(self._key, "…")
         line = " ".join("".join(c if c.isprintable() else " " for c in words[: 4 * _LONGEST_QUOTE]).split())
         return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1] + "…"
-
-
-def _model(request: ChatRequest) -> str:
-    return f"the model {request.model!r}"
 
 
 def _tells(words: str, request: ChatRequest | None) -> bool:

@@ -81,7 +81,7 @@ async def complete(request: Request, caller: ApiCaller, body: CompletionIn) -> R
 
 def _known(model: CharacterModel | None) -> CharacterModel:
     if model is None:
-        sentence = "There is no such model here. A GET of /v1/models tells those that there are."
+        sentence = "This model does not exist. GET /v1/models lists all models."
         raise EndpointError(404, sentence, code="model_not_found", param="model")
     return model
 
@@ -102,7 +102,7 @@ def _all_said(messages: Sequence[CompletionMessage]) -> list[SentMessage]:
     said = [_said(message, place) for place, message in enumerate(messages)]
     kept = [message for message in said if message is not None]
     if not kept or (said[-1] is None and messages[-1].role == "user"):
-        sentence = "The last message is empty: there is nothing to answer."
+        sentence = "The last message is empty. Send a message with text."
         raise EndpointError(400, sentence, code="blank", param=f"messages.{len(messages) - 1}.content")
     return kept
 

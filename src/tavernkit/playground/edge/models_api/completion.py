@@ -41,7 +41,7 @@ STREAM_HEADERS = [
 ]
 
 _REFUSED = EndpointError(
-    401, "You may not read this conversation any more, or your API key was revoked.", code="signed_out", is_final=True
+    401, "You can no longer read this conversation, or your API key was revoked.", code="signed_out", is_final=True
 )
 
 
@@ -130,7 +130,9 @@ class CompletionResponse(Response):
         async with runtime.database.read() as session:
             run = await run_for(session, sent, question.model.member.id)
         if run is None:
-            return EndpointError(503, "Nobody answers there at the moment.", code="no_reply", is_final=True)
+            return EndpointError(
+                503, "No character can reply in this conversation now.", code="no_reply", is_final=True
+            )
         return run
 
     async def _go_on(self, limits: dict[str, Any]) -> Run:
@@ -184,7 +186,10 @@ class CompletionResponse(Response):
             return _REFUSED
         if not following.has_ended:
             return EndpointError(
-                503, "The application is being stopped. The reply is found in it later.", code="stopping", is_final=True
+                503,
+                "The application is stopping. The reply will be in the conversation later.",
+                code="stopping",
+                is_final=True,
             )
         if run is None:
             return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
@@ -234,4 +239,4 @@ def _failure(run: Run) -> EndpointError:
         case "canceled":
             return EndpointError(499, "The reply was stopped in the application.", code="stopped", is_final=True)
         case _:
-            return EndpointError(503, "The reply was left out in the application.", code="skipped", is_final=True)
+            return EndpointError(503, "The reply was skipped in the application.", code="skipped", is_final=True)

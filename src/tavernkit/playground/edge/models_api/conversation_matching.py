@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, Run, TextContent
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
@@ -52,7 +53,7 @@ class ConversationMatch(NamedTuple):
 async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterModel, conversation_id: UUID) -> UUID:
     """The conversation that the request names, if it is one of the model's space."""
     async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
     if conversation.space_id != model.space.id:
         raise not_found(_("conversation"))
     return conversation_id

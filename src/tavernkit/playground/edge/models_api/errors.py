@@ -12,17 +12,17 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 
 PREFIX = "/v1"
-UNEXPECTED = "Something went wrong inside the application; its log says more."
+UNEXPECTED = _("An internal error occurred. The log of the server has the details.")
 
 _STATUS_OF = {422: 400, 423: 409}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 499: "request_cancelled"}
 _NO_ROUTE = {
-    404: "There is nothing at this address. A base URL ends in /v1, and behind it there are /models and "
-    "/chat/completions.",
-    405: "This address does not take requests of this method.",
+    404: "This address does not exist. The base URL ends in /v1; below it are /models and /chat/completions.",
+    405: "This address does not support this method.",
 }
 
 
@@ -97,7 +97,7 @@ def error_of(error: Exception) -> EndpointError:
             return EndpointError(507, str(error), code="storage_full", is_final=True)
         case StarletteHTTPException(status_code=400):
             # The framework's, about a body that is not even text.
-            return EndpointError(400, "The body of the request cannot be read. It has to be JSON.", code="invalid")
+            return EndpointError(400, "The body of the request cannot be read. Send JSON.", code="invalid")
         case StarletteHTTPException():
             status = error.status_code
             code = "not_found" if status == 404 else "refused"
@@ -117,8 +117,8 @@ def _unreadable(error: RequestValidationError) -> EndpointError:
     if first.get("type") == "json_invalid":
         return EndpointError(400, "The body of the request is not JSON.", code="invalid")
     if not where:
-        return EndpointError(400, "The body of the request has to be a JSON object, sent as JSON.", code="invalid")
+        return EndpointError(400, "The body of the request must be a JSON object. Send it as JSON.", code="invalid")
     own = first.get("ctx", {}).get("error")
     reason = str(own) if isinstance(own, ValueError) else f"{first.get('msg', 'it cannot be read')}."
     param = ".".join(where)
-    return EndpointError(400, f"Look at {param}: {reason}", code="invalid", param=param)
+    return EndpointError(400, f"Check the field {param}: {reason}", code="invalid", param=param)

@@ -30,10 +30,10 @@ def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise ValueError("The content of a message has to be a text, or a list of parts that are texts.")
+        raise ValueError("The content of a message must be a text or a list of text parts.")
     texts = [part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None for part in content]
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("Characters read text only: leave out pictures, sounds, files and other parts.")
+        raise ValueError("Only text is supported. Remove images, audio, files and other parts.")
     return "\n".join(str(text) for text in texts)
 
 
@@ -45,7 +45,7 @@ def _stops_of(stop: Any) -> Any:
 
 def _one_reply(n: int | None) -> int | None:
     if n is not None and n != 1:
-        raise ValueError("A character gives one reply at a time: leave `n` out, or ask again.")
+        raise ValueError("Only one reply per request is supported. Remove `n`, or send another request.")
     return n
 
 
@@ -85,7 +85,7 @@ class CompletionMessage(_LenientIn):
     @classmethod
     def _only_calls_have_none(cls, content: Any, info: ValidationInfo) -> Any:
         if content is None and info.data.get("role") != "assistant":
-            raise ValueError("The content of a message has to be a text, or a list of parts that are texts.")
+            raise ValueError("The content of a message must be a text or a list of text parts.")
         return content
 
 

@@ -23,6 +23,7 @@ from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, r
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.views.accounts import account_context
@@ -91,7 +92,7 @@ async def account(caller: PageCaller) -> Response:
 
 @router.post("/account")
 async def change_account(caller: PageCaller, name: Short, email: Short = "") -> Response:
-    return await _account_after(caller, update_profile(*caller, name=name, email=email), "Saved.")
+    return await _account_after(caller, update_profile(*caller, name=name, email=email), _("Saved."))
 
 
 @router.post("/account/time_zone")
@@ -117,7 +118,9 @@ async def change_my_password(caller: PageCaller, new_password: Password, current
     except Refused as refused:
         return await _account(caller, refused)
     now = Viewer(user_id=caller.viewer.user_id, role=caller.viewer.role, via="session", session_id=signed_in.session.id)
-    response = await _account(Caller(caller.runtime, now), notice="The password is set. Other browsers are signed out.")
+    response = await _account(
+        Caller(caller.runtime, now), notice=_("The password is set. All other sessions are signed out.")
+    )
     give_cookies(caller.request, response, signed_in)
     return response
 
@@ -125,14 +128,14 @@ async def change_my_password(caller: PageCaller, new_password: Password, current
 @router.post("/account/sessions/end-others")
 async def end_other_sessions(caller: PageCaller) -> Response:
     ending = revoke_other_sessions(*caller)
-    return await _account_after(caller, ending, "All other browsers are signed out.")
+    return await _account_after(caller, ending, _("All other sessions are signed out."))
 
 
 @router.post("/account/sessions/{session_id}/end")
 async def end_session(caller: PageCaller, session_id: UUID) -> Response:
     ending = revoke_session(*caller, session_id)
     if session_id != caller.viewer.session_id:
-        return await _account_after(caller, ending, "That browser is signed out.")
+        return await _account_after(caller, ending, _("The session is signed out."))
     await ending
     response = RedirectResponse("/sign-in", status_code=303)
     drop_cookie(response)
@@ -145,12 +148,12 @@ async def make_key(caller: PageCaller, name: Short) -> Response:
         made = await create_api_key(*caller, name=name)
     except Refused as refused:
         return await _account(caller, refused)
-    return await _account(caller, secret=made.key, secret_name="Your new key")
+    return await _account(caller, secret=made.key, secret_name=_("New API key"))
 
 
 @router.post("/account/keys/{key_id}/revoke")
 async def end_key(caller: PageCaller, key_id: UUID) -> Response:
-    return await _account_after(caller, revoke_api_key(*caller, key_id), "The key is revoked.")
+    return await _account_after(caller, revoke_api_key(*caller, key_id), _("The API key is revoked."))
 
 
 @router.post("/account/invitations")
@@ -165,13 +168,13 @@ async def invite(
         made = await create_invitation(*caller, role=role, note=note, max_uses=max_uses, days=days)
     except Refused as refused:
         return await _account(caller, refused)
-    return await _account(caller, secret=made.code, secret_name="The invitation code")
+    return await _account(caller, secret=made.code, secret_name=_("Invitation code"))
 
 
 @router.post("/account/invitations/{invitation_id}/revoke")
 async def end_invitation(caller: PageCaller, invitation_id: UUID) -> Response:
     ending = revoke_invitation(*caller, invitation_id)
-    return await _account_after(caller, ending, "The invitation is taken back.")
+    return await _account_after(caller, ending, _("The invitation is revoked."))
 
 
 async def _account_after(caller: Caller, action: Awaitable[object], notice: str) -> Response:

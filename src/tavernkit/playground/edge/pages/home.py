@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view, places
@@ -20,8 +21,6 @@ from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
-
-NOBODY = "Choose at least one character."
 
 
 @router.get("/")
@@ -65,7 +64,7 @@ async def begin_story(
     chosen = persona_id if isinstance(persona_id, UUID) else None
     try:
         if not character_id:
-            raise Refused(code="invalid", sentence=NOBODY)
+            raise Refused("invalid", _("Choose at least one character."))
         made = await create_space(*caller, name=name, character_ids=character_id, persona_id=chosen)
     except Refused as refused:
         view = await new_story_view(
@@ -97,5 +96,4 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
     try:
         return behind_time(after)
     except Refused:
-        sentence = "This page of the list cannot be found. Begin at the first one."
-        raise Refused(code="invalid", sentence=sentence) from None
+        raise Refused("invalid", _("This page of the list does not exist. Open the first page.")) from None

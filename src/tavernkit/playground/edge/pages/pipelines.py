@@ -10,6 +10,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.pipelines import (
@@ -26,7 +28,7 @@ from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, 
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import service
-from tavernkit.playground.story.pipelines.checking import check_text, count_of
+from tavernkit.playground.story.pipelines.checking import check_text
 from tavernkit.playground.story.pipelines.choosing import choose_profile, chosen_at, forget_choice
 from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, ProfilePlace
 from tavernkit.values import Json
@@ -99,7 +101,7 @@ async def profiles(
 async def create(caller: PageCaller, name: Text) -> Response:
     try:
         new = understood(NewProfile, name=name, content=STARTER)
-        profile, _ = await service.create_profile(*caller, new)
+        profile, _version = await service.create_profile(*caller, new)
     except Refused as refused:
         view = await profiles_view(*caller)
         return page("pipelines/index.html", refused, view=view, typed=name)
@@ -140,7 +142,7 @@ async def add_example(
     try:
         followed = {"profile_id": profile_id, "settings_version": settings_version}
         new = understood(AddExample, example=example, conversation_id=conversation or None, **followed)
-        profile, _ = await service.add_example(*caller, new)
+        profile, _version = await service.add_example(*caller, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise
@@ -160,13 +162,16 @@ async def change(caller: PageCaller, profile_id: UUID, form: Annotated[SeenProfi
     checked = await check_text(given["content"], caller.runtime.functions)
     view = await profile_view(*caller, profile_id, given=given, checked=checked)
     if checked.errors and view.may_change:
-        many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
-        wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
-        return _refused(caller.request, view, wrong)
+        sentence = ngettext(
+            "Not saved: the profile has {count} error. See below the text.",
+            "Not saved: the profile has {count} errors. See below the text.",
+            len(checked.errors),
+        )
+        return _refused(caller.request, view, Refused("invalid", sentence))
     fields = {**given, "content": dict(checked.content or {})}
     try:
         patch = understood(PatchProfile, settings_version=form.settings_version, **fields)
-        profile, _ = await service.edit_profile(*caller, profile_id, patch)
+        profile, _version = await service.edit_profile(*caller, profile_id, patch)
     except Refused as refused:
         now = refused.current if refused.code == "stale" else None
         conflict = conflict_view(now, given) if isinstance(now, dict) else None
@@ -227,12 +232,14 @@ async def switch_off(caller: PageCaller, profile_id: UUID, form: Annotated[Switc
             await forget_choice(*caller, place)
     except Refused as refused:
         return await _switched(caller, form.conversation, profile_id, refused=refused)
-    sentence = f"{profile.title} is switched off there."
+    sentence = _("{name} is disabled there.", name=profile.title)
     return await _switched(caller, form.conversation, profile_id, sentence=sentence)
 
 
 def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
-    return f"{name} is followed {'in this chat' if conversation else 'everywhere'} now."
+    if conversation:
+        return _("{name} is enabled in this conversation.", name=name)
+    return _("{name} is enabled everywhere.", name=name)
 
 
 async def _switched(
@@ -258,14 +265,14 @@ async def _switched(
         profile = await profile_view(*caller, profile_id)
         streams += replaced("followed", "pipelines/_followed.html", morph=True, profile=profile, problem=problem)
     if refused is None:
-        streams += stream("update", "announcer", Markup.escape(sentence))
+        streams += stream("update", "announcer", Markup.escape(translated(sentence)))
     return streamed(streams, refused.status if refused else 200)
 
 
 def _checked(view: ProfileView) -> Markup:
     """What is known about the text in the editor, without touching the text."""
     return (
-        stream("update", "profile_summary", Markup.escape(view.checked.summary), morph=True)
+        stream("update", "profile_summary", Markup.escape(translated(view.checked.summary)), morph=True)
         + replaced("profile_problems", "pipelines/_problems.html", morph=True, profile=view)
         + replaced("profile_outline", "pipelines/_outline.html", morph=True, profile=view)
     )

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.provider_forms import (
@@ -157,7 +158,8 @@ def _answered(request: Request, row: Provider, answer: Answer, names: list[str] 
         return _edit_page(row, form_of(row), **context)
     form = render("providers/_form.html", problem="", **_edit_context(row, form_of(row), **context))
     return streamed(
-        stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
+        stream("replace", "model_form", form)
+        + stream("update", "announcer", Markup.escape(translated(answer.sentence)))
     )
 
 

@@ -22,6 +22,8 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     TextContent,
 )
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import cursor
@@ -117,15 +119,15 @@ LAST_WORDS = 600
 LONGEST_QUESTION = 100
 PLACES_SHOWN = 12
 PAGES = (
-    ("New story", "Choose who takes part", "/spaces/new"),
-    ("Stories", "What was written last", "/"),
-    ("Characters", "Everybody you can talk to", "/characters"),
-    ("Lorebooks", "What characters know", "/lorebooks"),
-    ("Presets", "How prompts are written", "/presets"),
-    ("Personas", "Who you are", "/personas"),
-    ("Pipelines", "What happens around a reply", "/pipelines"),
-    ("Models", "Who answers", "/models"),
-    ("Account", "Name, password, keys", "/account"),
+    (_("New story"), _("Choose characters and a persona"), "/spaces/new"),
+    (_("Stories"), _("Recent stories"), "/"),
+    (_("Characters"), _("Character cards"), "/characters"),
+    (_("Lorebooks"), _("World info"), "/lorebooks"),
+    (_("Presets"), _("Prompts and samplers"), "/presets"),
+    (_("Personas"), _("Who you are in a story"), "/personas"),
+    (_("Pipelines"), _("Steps around each reply"), "/pipelines"),
+    (_("Models"), _("Providers and API keys"), "/models"),
+    (_("Account"), _("Name, password, API keys"), "/account"),
 )
 
 
@@ -210,14 +212,14 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[s
             .limit(PLACES_SHOWN)
         )
     found = [
-        *(("Page", *page) for page in PAGES),
+        *((_("Page"), *page) for page in PAGES),
         *(
-            ("Story", shown_name(row.space.name), _story_title(row), f"/conversations/{row.conversation.id}")
+            (_("Story"), shown_name(row.space.name), _story_title(row), f"/conversations/{row.conversation.id}")
             for row in stories
         ),
         *(
             (
-                "Character",
+                _("Character"),
                 shown_name(row.name),
                 shown_name(row.nickname) if row.nickname else "",
                 f"/characters/{row.id}",
@@ -225,7 +227,7 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[s
             for row in characters
         ),
     ]
-    return [dict(zip(("kind", "name", "about", "address"), place, strict=True)) for place in found]
+    return [dict(zip(("kind", "name", "about", "address"), map(translated, place), strict=True)) for place in found]
 
 
 def loosely(question: str) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, PipelineChoice, PipelineProfile
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
@@ -42,9 +43,9 @@ from tavernkit.values import Json, JsonObject, Value
 
 PROFILES_PER_PAGE = 100
 LINES_SHOWN = 400
-IN_THIS_CHAT = "In this chat"
+IN_THIS_CONVERSATION = _("In this conversation")
 PROFILES_SHOWN = 200
-NOTHING = "Nothing is followed"
+NO_PROFILE = _("No profile")
 
 
 class FollowedView(Value, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class ProfileRow(Value, frozen=True, kw_only=True):
 
 
 class ExampleView(Value, frozen=True, kw_only=True):
-    """A profile that comes along, and the person's own copy of it. `is_within`: it is followed as a part of another."""
+    """A built-in profile, and the person's own copy of it. `is_within`: it is followed as a part of another."""
 
     key: str
     profile: Profile
@@ -106,10 +107,6 @@ class TargetView(Value, frozen=True, kw_only=True):
     chosen: str
     followed: tuple[FollowedView, ...]
     base: BaseView | None
-
-    @property
-    def words(self) -> str:
-        return "in this chat" if self.conversation_id else "everywhere"
 
     @property
     def query(self) -> str:
@@ -316,7 +313,7 @@ def _row(
 
 
 def _example(key: str, copy: ProfileRow | None, base: BaseView | None, problem: str) -> ExampleView:
-    profile, _ = example_in_full(key)
+    profile, _source = example_in_full(key)
     return ExampleView(
         key=key,
         profile=profile,
@@ -336,7 +333,7 @@ def _places(
 ) -> tuple[FollowedPlaceView, ...]:
     """The places of one profile; the conversation that the page is about comes first, and is not called by its name."""
     places = (_place(each, viewer, chat_id) for each in followed if each.choice.profile_id == profile_id)
-    return tuple(sorted(places, key=lambda place: place.words != IN_THIS_CHAT))
+    return tuple(sorted(places, key=lambda place: place.words != IN_THIS_CONVERSATION))
 
 
 def _place(each: FollowedPlace, viewer: Viewer, chat_id: str) -> FollowedPlaceView:
@@ -344,28 +341,28 @@ def _place(each: FollowedPlace, viewer: Viewer, chat_id: str) -> FollowedPlaceVi
     if each.conversation is not None:
         moderates = each.member is not None and each.member.role == "moderator"
         space = "" if each.space is None else f"{shown_name(each.space.name)} › "
-        title = f"In the chat “{space}{shown_name(each.conversation.title)}”"
+        title = _("In the conversation “{name}”", name=f"{space}{shown_name(each.conversation.title)}")
         return FollowedPlaceView(
-            words=IN_THIS_CHAT if str(each.conversation.id) == chat_id else title,
+            words=IN_THIS_CONVERSATION if str(each.conversation.id) == chat_id else title,
             address=f"/conversations/{each.conversation.id}",
             fields={"conversation_id": str(each.conversation.id)},
             may_change=owns_space or moderates,
         )
     if each.space is not None:
         return FollowedPlaceView(
-            words=f"In the space “{shown_name(each.space.name)}”",
+            words=_("In the space “{name}”", name=shown_name(each.space.name)),
             address=f"/spaces/{each.space.id}",
             fields={"space_id": str(each.space.id)},
             may_change=owns_space,
         )
     if each.character is not None:
         return FollowedPlaceView(
-            words=f"Whenever {shown_name(each.character.name)} speaks",
+            words=_("When {name} speaks", name=shown_name(each.character.name)),
             address=f"/characters/{each.character.id}",
             fields={"character_id": str(each.character.id)},
             may_change=each.character.owner_id is not None or viewer.is_administrator,
         )
-    return FollowedPlaceView(words="Everywhere", address="", fields={}, may_change=True)
+    return FollowedPlaceView(words=_("Everywhere"), address="", fields={}, may_change=True)
 
 
 def _followed_views(choices: ProfileChoices, viewer: Viewer, access: SpaceAccess) -> tuple[FollowedView, ...]:
@@ -383,22 +380,24 @@ def _followed(
     is_theirs = profile is not None and profile.owner_id in (None, viewer.user_id)
     return FollowedView(
         speaker=speaker,
-        profile=NOTHING if profile is None else shown_name(profile.name),
+        profile=NO_PROFILE if profile is None else shown_name(profile.name),
         address=f"/pipelines/{profile.id}" if profile is not None and is_theirs else "",
-        origin="" if choice is None else f"chosen {_origin(choices, viewer, access, choice)}",
+        origin="" if choice is None else _origin(choices, viewer, access, choice),
     )
 
 
 def _origin(choices: ProfileChoices, viewer: Viewer, access: SpaceAccess, choice: PipelineChoice) -> str:
     match place_of(choice):
         case "conversation":
-            return "for this chat"
+            return _("chosen for this conversation")
         case "character":
-            return "for " + (choices.names[choice.character_id] if choice.character_id else "the character")
+            name = choices.names[choice.character_id] if choice.character_id else _("the character")
+            return _("chosen for {name}", name=name)
         case "space":
-            return "for this space"
+            return _("chosen for this space")
         case "everywhere":
-            return "everywhere" if access.space.owner_id == viewer.user_id else "by the owner of the space"
+            is_owner = access.space.owner_id == viewer.user_id
+            return _("chosen everywhere") if is_owner else _("chosen by the owner of the space")
 
 
 def _choice_places(
@@ -414,13 +413,18 @@ def _choice_places(
     is_ready = is_active and conversation.status == "ready"
     first = next(iter(choices.names), None)
     places: list[tuple[PlaceKind, str, UUID | None, bool]] = [
-        ("conversation", IN_THIS_CHAT, first, access.level >= Access.MODERATE and is_ready),
+        ("conversation", IN_THIS_CONVERSATION, first, access.level >= Access.MODERATE and is_ready),
         *(
-            ("character", f"Whenever {choices.names[id]} speaks", id, _may_change_character(one, viewer))
+            ("character", _("When {name} speaks", name=choices.names[id]), id, _may_change_character(one, viewer))
             for id, one in choices.characters.items()
         ),
-        ("space", f"In the space {shown_name(space.name)}", first, access.level >= Access.ADMINISTER and is_active),
-        ("everywhere", "Everywhere" if is_owners else "In everything of the owner's", first, is_owners),
+        (
+            "space",
+            _("In the space “{name}”", name=shown_name(space.name)),
+            first,
+            access.level >= Access.ADMINISTER and is_active,
+        ),
+        ("everywhere", _("Everywhere") if is_owners else _("In all spaces of the owner"), first, is_owners),
     ]
     return [_choice_place(choices, usable, *place) for place in places]
 
@@ -443,7 +447,7 @@ def _choice_place(
         place=kind,
         character_id=str(speaker) if kind == "character" else "",
         label=label,
-        chosen=choices.name_of(choice) or ("None" if choice is not None else "Not decided here"),
+        chosen=choices.name_of(choice) or (_("None") if choice is not None else _("Not set here")),
         choices=_choices(choices, choice, usable, kind, otherwise),
         mark=_mark(choices, choice),
         may_change=may_change,
@@ -465,11 +469,11 @@ def _choices(
     otherwise: str,
 ) -> tuple[ChoiceView, ...]:
     chosen = None if choice is None else choice.profile_id
-    wider = "None" if kind == "everywhere" else f"As elsewhere: {otherwise or 'none'}"
+    wider = _("None") if kind == "everywhere" else _("Inherited: {profile}", profile=otherwise or _("none"))
     options = [ChoiceView(value=WIDER, label=wider, is_chosen=choice is None)]
     # Beyond everywhere there is nobody who could decide otherwise.
     if kind != "everywhere":
-        options.append(ChoiceView(value=NONE, label="None", is_chosen=choice is not None and chosen is None))
+        options.append(ChoiceView(value=NONE, label=_("None"), is_chosen=choice is not None and chosen is None))
     shown = {profile.id: profile for profile in usable}
     if chosen is not None and chosen not in shown:
         shown[chosen] = choices.profiles[chosen]

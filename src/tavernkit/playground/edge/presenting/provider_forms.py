@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from tavernkit import dialects
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.kinds import DIALECT, dialect_of, kind_of, request_fields
 from tavernkit.playground.base.llm.kinds.openai import OPENAI
@@ -20,13 +21,13 @@ from tavernkit.playground.story.providers.queries import UsualServer
 M = TypeVar("M", NewProvider, PatchProvider)
 
 FIELDS = {
-    "name": "the name",
-    "kind": "the kind",
-    "base_url": "the address",
-    "api_key": "the key",
-    "model": "the model",
-    "context_tokens": "how much it reads at once",
-    "response_tokens": "how long a reply may be",
+    "name": _("Name"),
+    "kind": _("Type"),
+    "base_url": _("Address"),
+    "api_key": _("API key"),
+    "model": _("Model"),
+    "context_tokens": _("Context size"),
+    "response_tokens": _("Response length"),
 }
 
 
@@ -121,4 +122,5 @@ def _understood(model: type[M], fields: Mapping[str, Any]) -> M:
         problem = error.errors()[0]
         field = str(problem["loc"][0]) if problem["loc"] else ""
         words = problem["msg"].replace("String", "It").replace("Input", "It")
-        raise Refused(code="invalid", sentence=f"Look at {FIELDS.get(field, field)}. {words}.") from None
+        sentence = _("Check the field “{field}”: {reason}.", field=FIELDS.get(field, field), reason=words)
+        raise Refused("invalid", sentence) from None

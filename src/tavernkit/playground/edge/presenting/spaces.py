@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Persona, Preset, Provider, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
@@ -29,8 +31,8 @@ FACES_SHOWN = 100
 MEMBERS_SHOWN = 500
 ADDABLE_SHOWN = 8
 CHOICES_SHOWN = 200
-ROLES = {"owner": "Owner", "moderator": "Moderator"}
-PARTICIPATIONS = {"muted": "Muted", "observer": "Only watching"}
+ROLES = {"owner": _("Owner"), "moderator": _("Moderator")}
+PARTICIPATIONS = {"muted": _("Muted"), "observer": _("Observer")}
 
 
 class MemberView(Value, frozen=True, kw_only=True):
@@ -180,26 +182,27 @@ def _member(
         may_go_down=is_owner and is_here and place < count - 1,
         talkativeness=_percent(member.talkativeness) if is_owner and is_here and is_character else None,
         personas=(
-            _chosen("Nobody in particular", choices.personas, member.persona_id)
+            _chosen(_("No persona"), choices.personas, member.persona_id)
             if may_change and is_self and choices.personas
             else ()
         ),
-        providers=_chosen("As the space says", providers, member.provider_id) if has_model else (),
-        presets=_chosen("As the space says", choices.presets, member.preset_id) if has_model else (),
+        providers=_chosen(_("Space default"), providers, member.provider_id) if has_model else (),
+        presets=_chosen(_("Space default"), choices.presets, member.preset_id) if has_model else (),
     )
 
 
 def _about(row: PicturedMember, *, is_self: bool) -> str:
     member = row.member
-    words = ["You"] if is_self else []
+    words: list[str] = [_("You")] if is_self else []
     if member.status != "active":
-        words.append(f"Removed: {member.removed_reason}" if member.removed_reason else "Removed")
+        reason = member.removed_reason
+        words.append(_("Removed: {reason}", reason=reason) if reason else _("Removed"))
     else:
         words += [ROLES[member.role]] if member.role in ROLES and not is_self else []
         words += [PARTICIPATIONS[member.participation]] if member.participation in PARTICIPATIONS else []
     if member.kind == "character" and not row.has_card:
-        words.append("The card was deleted")
-    return " · ".join(words)
+        words.append(_("Card deleted"))
+    return " · ".join(map(translated, words))
 
 
 def _address(row: PicturedMember, viewer: Viewer) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from tavernkit.playground.base.accounts.queries import list_api_keys, list_invitations, list_sessions
-from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.accounts.viewer import Role, Viewer
 from tavernkit.playground.base.database.models import Invitation, User
 from tavernkit.playground.base.languages import LANGUAGES
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.runtime import Runtime
 
 MOST_SHOWN = 100
+ROLES: dict[Role, str] = {"member": _("Member"), "moderator": _("Moderator"), "administrator": _("Administrator")}
 
 
 async def account_context(runtime: Runtime, viewer: Viewer) -> dict[str, object]:
@@ -20,6 +22,7 @@ async def account_context(runtime: Runtime, viewer: Viewer) -> dict[str, object]
         invitations = await list_invitations(session, limit=MOST_SHOWN) if viewer.is_administrator else None
         return {
             "languages": LANGUAGES,
+            "roles": ROLES,
             "user": await session.get_one(User, viewer.user_id),
             "is_administrator": viewer.is_administrator,
             "session_id": viewer.session_id,

@@ -9,39 +9,46 @@ from tavernkit.artifacts.artifact import ArtifactDefinition, SurfacePlace, Visib
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.storable import storable
 from tavernkit.values import Value
 
 KINDS: Final[Mapping[str, str]] = {
-    "template": "writes from a template",
-    "llm": "asks a model",
-    "transform": "changes a text or a value",
-    "message_transform": "puts the user's message in other words",
-    "guard": "decides yes or no",
-    "python": "calls a function",
+    "template": _("renders a template"),
+    "llm": _("sends a prompt to a model"),
+    "transform": _("transforms a text or a value"),
+    "message_transform": _("rewrites the user's message"),
+    "guard": _("checks a condition"),
+    "python": _("calls a Python function"),
 }
-OF_AN_EXTENSION: Final = "runs a step of an extension"
-HOOKS: Final[Mapping[Hook, str]] = {"before": "before the reply", "after": "after the reply"}
+OF_AN_EXTENSION: Final = _("runs a step of an extension")
+HOOKS: Final[Mapping[Hook, str]] = {"before": _("Before the reply"), "after": _("After the reply")}
 TRIGGERS: Final[Mapping[PipelineTrigger, str]] = {
-    "user_message": "a new reply",
-    "regenerate": "a reply told anew",
-    "manual": "by hand",
-    "api": "by a program",
+    "user_message": _("new reply"),
+    "regenerate": _("regenerated reply"),
+    "manual": _("manual run"),
+    "api": _("API request"),
 }
 VISIBILITIES: Final[Mapping[Visibility, str]] = {
-    "prompt_and_ui": "seen by people, told to the model",
-    "ui_only": "seen by people, never told to the model",
-    "prompt_only": "told to the model, seen by nobody",
-    "internal": "for other steps only",
+    "prompt_and_ui": _("shown on the page, included in the prompt"),
+    "ui_only": _("shown on the page, not in the prompt"),
+    "prompt_only": _("included in the prompt, not shown"),
+    "internal": _("for other steps only"),
 }
 SURFACES: Final[Mapping[SurfacePlace, str]] = {
-    "panel": "in the side panel",
-    "feed": "in a feed beside the chat",
-    "overlay": "over the chat",
-    "chat_history": "in the chat",
-    "internal": "nowhere on the page",
+    "panel": _("in the side panel"),
+    "feed": _("in a feed beside the chat"),
+    "overlay": _("over the chat"),
+    "chat_history": _("in the chat"),
+    "internal": _("not on the page"),
 }
-TIMES: Final = ("", "once", "twice")
+SHOWN: Final[Mapping[SurfacePlace, str]] = {
+    "panel": _("Shown in the side panel"),
+    "feed": _("Shown in a feed beside the chat"),
+    "overlay": _("Shown over the chat"),
+    "chat_history": _("Shown in the chat"),
+}
 
 
 class ArtifactOutline(Value, frozen=True, kw_only=True):
@@ -86,23 +93,23 @@ def in_words(profile: Profile) -> tuple[str, ...]:
 
 
 def _questions(profile: Profile) -> Iterator[str]:
-    for hook in ("before", "after"):
-        asked = sum(_asks(step) for step in _steps(profile) if step.hook == hook)
-        if asked:
-            times = TIMES[asked] if asked < len(TIMES) else f"{asked} times"
-            yield f"Asks the model {times} {hook} each reply"
+    before, after = (sum(_asks(step) for step in _steps(profile) if step.hook == hook) for hook in ("before", "after"))
+    if before:
+        yield ngettext("{count} model call before each reply", "{count} model calls before each reply", before)
+    if after:
+        yield ngettext("{count} model call after each reply", "{count} model calls after each reply", after)
 
 
 def _fates(profile: Profile) -> Iterator[str]:
     made = [artifact for step in _steps(profile) for artifact in step.artifacts]
     seen = {artifact.surface.place for artifact in made if artifact.surface and is_on_page(artifact.visibility)}
-    yield from (f"Shown {words}" for place, words in SURFACES.items() if place in seen and place != "internal")
+    yield from (sentence for place, sentence in SHOWN.items() if place in seen)
     included = [artifact for artifact in made if artifact.inclusion is not None and is_in_prompt(artifact.visibility)]
     if included:
         lasts = any(artifact.access == "persisted" for artifact in included)
-        yield "Told to the model with each message" if lasts else "Told to the model for one reply, then gone"
+        yield _("Included in every prompt") if lasts else _("Included in the prompt of one reply")
     else:
-        yield "Never told to the model"
+        yield _("Not included in prompts")
 
 
 def _steps(profile: Profile) -> list[Step]:
@@ -114,11 +121,11 @@ def _asks(step: Step) -> bool:
 
 
 def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
-    triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
+    triggers = ", ".join(translated(words) for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
-        name=storable(pipeline.name or pipeline.id or "Without an id"),
+        name=storable(pipeline.name or pipeline.id or "") or _("No id"),
         enabled=pipeline.enabled,
-        triggers=triggers or "never",
+        triggers=triggers or _("never"),
         permissions=", ".join(sorted(pipeline.permissions)),
         steps=tuple(_step(step) for step in sorted(pipeline.steps, key=lambda step: step.hook == "after")),
     )
@@ -126,30 +133,35 @@ def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
 
 def _step(step: Step) -> StepOutline:
     return StepOutline(
-        name=storable(step.name or step.id or "Without an id"),
+        name=storable(step.name or step.id or "") or _("No id"),
         kind=step.kind,
         does=KINDS.get(step.kind, OF_AN_EXTENSION),
         hook=HOOKS[step.hook],
         enabled=step.enabled,
-        conditions=tuple(storable(words) for words in _conditions(step)),
+        conditions=tuple(_conditions(step)),
         artifacts=tuple(_artifact(made) for made in step.artifacts),
     )
 
 
 def _conditions(step: Step) -> Iterator[str]:
     if step.depends_on:
-        yield f"when {' and '.join(step.depends_on)} {'is' if len(step.depends_on) == 1 else 'are'} done"
+        yield _("after {steps}", steps=storable(", ".join(step.depends_on)))
     for condition in step.conditions:
-        yield f"only if {condition.guard} says {'yes' if condition.equals else 'no'}"
+        guard = storable(condition.guard)
+        yield (
+            _("only if {guard} is true", guard=guard)
+            if condition.equals
+            else _("only if {guard} is false", guard=guard)
+        )
     if step.every_n_turns > 1:
-        yield f"every {step.every_n_turns} turns"
+        yield ngettext("every {count} turn", "every {count} turns", step.every_n_turns)
     if step.required:
-        yield "required"
+        yield _("required")
 
 
 def _artifact(artifact: ArtifactDefinition) -> ArtifactOutline:
     return ArtifactOutline(
-        name=artifact.name if artifact.tag is not None else "without a tag",
+        name=artifact.name if artifact.tag is not None else _("no tag"),
         visibility=VISIBILITIES[artifact.visibility],
         surface="" if artifact.surface is None else str(artifact.surface),
         place="" if artifact.surface is None else SURFACES[artifact.surface.place],

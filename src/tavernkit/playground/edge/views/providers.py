@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.documents import ModelsOut, TrialOut
@@ -47,7 +49,9 @@ def answer_of(row: Provider, trial: TrialOut) -> Answer:
     """What became of a test."""
     if trial.problem is not None:
         return Answer(ok=False, sentence=trial.problem.sentence)
-    return Answer(ok=True, sentence=f"{row.name} answers. The first word came after {trial.milliseconds / 1000:.1f} s.")
+    seconds = round(trial.milliseconds / 1000, 1)
+    sentence = _("{name} works. The first word arrived after {seconds} s.", name=row.name, seconds=seconds)
+    return Answer(ok=True, sentence=sentence)
 
 
 def models_answer(row: Provider, listed: ModelsOut) -> Answer:
@@ -56,9 +60,13 @@ def models_answer(row: Provider, listed: ModelsOut) -> Answer:
         return Answer(ok=False, sentence=listed.problem.sentence)
     count = len(listed.models)
     if not count:
-        return Answer(
-            ok=False, sentence=f"{row.name} names no models. Write the name yourself, as its documentation has it."
-        )
-    if count == 1:
-        return Answer(ok=True, sentence=f"{row.name} has one model, {listed.models[0]}. The field suggests it.")
-    return Answer(ok=True, sentence=f"{row.name} has {count} models. The field suggests them while you type.")
+        sentence = _("{name} lists no models. Enter the model name from its documentation.", name=row.name)
+        return Answer(ok=False, sentence=sentence)
+    sentence = ngettext(
+        "{name} has {count} model: {model}. Choose it in the Model field.",
+        "{name} has {count} models. Choose one in the Model field.",
+        count,
+        name=row.name,
+        model=listed.models[0],
+    )
+    return Answer(ok=True, sentence=sentence)

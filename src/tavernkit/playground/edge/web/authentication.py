@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.tokens import fingerprint
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, Visit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.base.database.models import ApiKey, User, UserSession
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import use_language
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -110,13 +111,13 @@ async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer
     if proof.api_key is not None:
         viewer = await _by_key(runtime, proof.api_key)
         if viewer is None:
-            raise Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")
+            raise Refused("signed_out", _("This API key is unknown or was revoked."))
         return viewer
     viewer = await _by_session(runtime, proof.session) if proof.session else None
     if viewer is None and runtime.settings.is_local:
         viewer = await _as_local_owner(runtime, owner_id)
     if viewer is None:
-        raise Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
+        raise Refused("signed_out", _("You are not signed in. Sign in first."))
     return viewer
 
 

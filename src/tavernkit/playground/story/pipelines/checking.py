@@ -19,6 +19,8 @@ from tavernkit.artifacts.pipelines import (
 )
 from tavernkit.errors import InvalidProfileError, ParseError
 from tavernkit.playground.base.database.models import PipelineProfile
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import presentable
@@ -40,7 +42,11 @@ def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
     try:
         return read_profile(_source(profile, content))
     except InvalidProfileError as error:
-        sentence = f"“{shown_name(profile.name)}” cannot be used as it was saved. Open it and mend it. {error}"
+        sentence = _(
+            "“{name}” cannot be used as saved. Open it and correct it. {reason}",
+            name=shown_name(profile.name),
+            reason=str(error),
+        )
         raise Refused("conflict", sentence) from None
 
 
@@ -62,7 +68,8 @@ def _source(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
 def _checked(content: JsonObject) -> dict[str, Json]:
     stored: dict[str, Json] = presentable({key: value for key, value in content.items() if key not in _OF_THE_ROW})
     if len(json.dumps(stored)) > MAX_CONTENT_CHARACTERS:
-        raise Refused("too_long", f"A profile has at most {MAX_CONTENT_CHARACTERS:,} characters. Divide it.")
+        sentence = _("A profile can have at most {count} characters. Split it.", count=MAX_CONTENT_CHARACTERS)
+        raise Refused("too_long", sentence)
     try:
         read_profile({**stored, "id": "profile"})
     except InvalidProfileError as error:
@@ -93,15 +100,17 @@ class Checked(Value, frozen=True, kw_only=True):
     @property
     def summary(self) -> str:
         """How it stands, in one line."""
-        if not self.problems:
-            return "Nothing is wrong with it."
-        counts = [(len(self.errors), "error"), (len(self.warnings), "warning")]
-        summary_words = " and ".join(count_of(number, noun) for number, noun in counts if number)
-        return f"{summary_words}. {'It cannot be saved like this.' if self.errors else 'It can be saved.'}"
-
-
-def count_of(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        errors = ngettext("{count} error", "{count} errors", len(self.errors))
+        warnings = ngettext("{count} warning", "{count} warnings", len(self.warnings))
+        match bool(self.errors), bool(self.warnings):
+            case True, True:
+                return _("{errors}, {warnings}. The profile cannot be saved.", errors=errors, warnings=warnings)
+            case True, False:
+                return _("{errors}. The profile cannot be saved.", errors=errors)
+            case False, True:
+                return _("{warnings}. The profile can be saved.", warnings=warnings)
+            case _none:
+                return _("No problems found.")
 
 
 async def check_text(text: str, functions: Container[str]) -> Checked:
@@ -146,8 +155,8 @@ def _missing_functions(
 
 def _left_out(content: JsonObject) -> list[ProfileProblem]:
     words = {
-        "name": "The name is the one in its own box; this one is left out.",
-        "description": "The description is the one in its own box; this one is left out.",
+        "name": _("The name in the JSON is ignored. Use the Name field."),
+        "description": _("The description in the JSON is ignored. Use the Description field."),
     }
     return [
         ProfileProblem(path=key, message=sentence, severity="warning")

@@ -29,6 +29,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.realtime.outbox import append_event
@@ -99,10 +100,15 @@ async def require_free_tags(session: AsyncSession, row: PipelineProfile, profile
     if rival is None:
         return
     # A profile of everybody's is followed in chats that are not for everybody.
-    where = "a chat" if row.owner_id is None else f"the chat “{shown_name(rival.title)}”"
-    sentence = (
-        f"It was not saved: {where} follows this profile, and art.{rival.tag} belongs to the pipeline {rival.owner!r} "
-        f"there; {makers[rival.tag]!r} cannot write it. Give the artifact another tag."
+    is_shared = row.owner_id is None
+    where = _("a conversation") if is_shared else _("the conversation “{title}”", title=shown_name(rival.title))
+    sentence = _(
+        "Not saved: {conversation} uses this profile, and art.{tag} belongs to the pipeline “{owner}” there, so "
+        "“{pipeline}” cannot write it. Give the artifact another tag.",
+        conversation=where,
+        tag=rival.tag,
+        owner=rival.owner,
+        pipeline=makers[rival.tag],
     )
     raise Refused("conflict", sentence)
 
@@ -242,7 +248,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
     """Refuse who may not see or decide what is followed there; who changes it holds the lock of the place."""
     if place.conversation_id is not None:
         needs = Access.MODERATE if changing else Access.READ
-        conversation, _ = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
+        conversation, _access = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
         if changing:
             require_in_use(conversation)
         return
@@ -259,7 +265,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
     if character is None or character.owner_id not in (None, viewer.user_id):
         raise not_found(_("character"))
     if character.owner_id is None and changing and not viewer.is_administrator:
-        raise Refused("forbidden", "This character is everybody's; only administrators change it.")
+        raise Refused("forbidden", _("This character is shared. Only administrators can change it."))
 
 
 def place_columns(viewer: Viewer, place: ProfilePlace) -> dict[str, UUID]:

@@ -54,6 +54,7 @@ from tavernkit.playground.base.database.models import (
     Run,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, Counts, Finished, ModelError
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
@@ -356,7 +357,7 @@ class StepModels:
             )
         if found is None:
             raise StepFailed(
-                f"There is no provider {name!r}. Add one of that name, or take it out of the step.",
+                f"The provider {name!r} does not exist. Add it, or remove it from the step.",
                 code="provider_not_found",
             )
         return found
@@ -421,7 +422,7 @@ class ReplySteps:
         self._barrier = barrier = await self._run.before()
         if barrier.report is not None:
             if barrier.report.status == "error":
-                raise StepsFailedError(barrier.report.message or "A required step has failed.")
+                raise StepsFailedError(barrier.report.message or _("A required step failed."))
             return None
         inputs = self._inputs
         if barrier.user_message != barrier.raw_user_message:

@@ -15,6 +15,7 @@ from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job, PipelineRun
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import Document, StrictModel
@@ -166,25 +167,22 @@ def known_runs() -> Select[PipelineRun, Job]:
 
 
 STATES: Mapping[str, str] = {
-    "waiting": "Waiting",
-    "running": "At work",
-    "done": "Done",
-    "skipped": "Left out",
-    "error": "Failed",
-    "aborted": "Stopped",
+    "waiting": _("Waiting"),
+    "running": _("Running"),
+    "done": _("Done"),
+    "skipped": _("Skipped"),
+    "error": _("Failed"),
+    "aborted": _("Stopped"),
 }
 REASONS: Mapping[str, str] = {
-    "disabled": "It is switched off.",
-    "not_due": "Its turn has not come: it runs every few turns only.",
-    "guard_not_matched": "Its guard has said no.",
-    "dependency_skipped": "A step that it depends on was left out.",
-    "dependency_failed": "A step that it depends on has failed.",
-    "run_aborted": "The run was stopped before it began.",
+    "disabled": _("The step is disabled."),
+    "not_due": _("The step is not due: it runs only every few turns."),
+    "guard_not_matched": _("Its condition was not met."),
+    "dependency_skipped": _("A step it depends on was skipped."),
+    "dependency_failed": _("A step it depends on failed."),
+    "run_aborted": _("The run was stopped before the step began."),
 }
-HOOKS: Mapping[str, str] = {"before": "before the reply", "after": "behind the reply"}
-
-
-RUN_STATES = {"running": "At work", "done": "Done", "aborted": "Stopped", "error": "Failed"}
+HOOKS: Mapping[str, str] = {"before": _("before the reply"), "after": _("after the reply")}
 
 
 class StepLine(Value, frozen=True, kw_only=True):
@@ -212,14 +210,18 @@ class PipelinesView(Value, frozen=True, kw_only=True):
 def failed_steps(run: PipelineRun) -> tuple[str, ...]:
     """Of each step that has failed, its name and why."""
     steps = () if run.report is None else PipelineRunOut.of(run).steps
-    return tuple(f"{step.pipeline}/{step.step} failed: {step.message}" for step in steps if step.status == "error")
+    return tuple(
+        _("{step} failed: {reason}", step=f"{step.pipeline}/{step.step}", reason=step.message or "")
+        for step in steps
+        if step.status == "error"
+    )
 
 
 def run_words(status: str, failed: int) -> str:
     """How a run or a reply has ended, if steps around it have failed."""
     if not failed:
         return status
-    return f"{status}, {failed} {'step' if failed == 1 else 'steps'} failed"
+    return ngettext("{status}, {count} step failed", "{status}, {count} steps failed", failed, status=status)
 
 
 def pipelines_view(run: PipelineRun) -> PipelinesView:
@@ -227,7 +229,7 @@ def pipelines_view(run: PipelineRun) -> PipelinesView:
     report, failed = PipelineRunOut.of(run), failed_steps(run)
     return PipelinesView(
         state=report.status,
-        words=run_words(RUN_STATES[report.status], len(failed)),
+        words=run_words(STATES[report.status], len(failed)),
         failed_steps=failed,
         message=report.message or "",
         steps=tuple(_line(step) for step in report.steps),
@@ -237,16 +239,16 @@ def pipelines_view(run: PipelineRun) -> PipelinesView:
 def _line(step: StepRunOut) -> StepLine:
     tokens = step.prompt_tokens + step.completion_tokens
     used = [
-        f"{tokens:,} tokens" if step.calls else "",
+        ngettext("{count} token", "{count} tokens", tokens) if step.calls else "",
         cost_words(step.cost),
         "" if step.status == "skipped" else _seconds(step),
     ]
     return StepLine(
         name=f"{step.pipeline}/{step.step}",
-        about=f"{step.kind}, {HOOKS.get(step.hook, step.hook)}",
+        about=_("{kind}, {hook}", kind=step.kind, hook=HOOKS.get(step.hook, step.hook)),
         state=step.status,
         words=STATES.get(step.status, step.status),
-        used=" · ".join(part for part in used if part),
+        used=" · ".join(translated(part) for part in used if part),
         why=step.message or REASONS.get(step.reason or "", ""),
         wrote=tuple(_wrote(write) for write in step.wrote),
     )
@@ -255,12 +257,12 @@ def _line(step: StepRunOut) -> StepLine:
 def _seconds(step: StepRunOut) -> str:
     if step.started_at is None or step.ended_at is None:
         return ""
-    return f"{(step.ended_at - step.started_at).total_seconds():.1f} s"
+    return _("{seconds} s", seconds=round((step.ended_at - step.started_at).total_seconds(), 1))
 
 
 def _wrote(write: dict[str, Any]) -> str:
     """Which artifact, and from which version to which."""
     if write["access"] != "persisted":
-        return f"{write['artifact']}, for this run only"
-    before = write["basedOnVersion"]
-    return f"{write['tag']} {'new' if before is None else f'v{before}'} → v{write['version']}"
+        return _("{artifact}, for this run only", artifact=write["artifact"])
+    tag, before, version = write["tag"], write["basedOnVersion"], str(write["version"])
+    return _("{tag} new → v{version}", tag=tag, version=version) if before is None else f"{tag} v{before} → v{version}"

@@ -27,6 +27,7 @@ from tavernkit.playground.base.database.models import (
     Space,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
@@ -55,7 +56,7 @@ from tavernkit.playground.story.pipelines.queries import (
     read_profile_choices,
     version_of,
 )
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject
 
 NAMELESS = "Profile"
@@ -131,20 +132,24 @@ async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> 
         profile = await _to_change(session, viewer, profile_id)
         places = await choices_count(session, profile.id)
         if places:
-            where = "at one place" if places == 1 else f"at {places} places"
-            raise Refused("conflict", f"The profile is followed {where}. Choose another one there first.")
+            sentence = ngettext(
+                "The profile is enabled in {count} place. Disable it there first.",
+                "The profile is enabled in {count} places. Disable it there first.",
+                places,
+            )
+            raise Refused("conflict", sentence)
         await session.execute(delete(PipelineProfile).where(PipelineProfile.id == profile.id))
 
 
 async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile:
     profile = await profile_for(session, viewer, profile_id, lock=True)
     if profile.owner_id is None and not viewer.is_administrator:
-        raise Refused("forbidden", "This profile is everybody's; only administrators change it.")
+        raise Refused("forbidden", _("This profile is shared. Only administrators can change it."))
     return profile
 
 
 def _taken(name: str) -> Refused:
-    return Refused("taken", f"There is a profile with the name “{name}”. Choose another name.")
+    return Refused("taken", _("A profile named “{name}” already exists. Choose another name.", name=name))
 
 
 MAX_FILE_BYTES = 8 * MAX_CONTENT_CHARACTERS
@@ -165,11 +170,11 @@ async def import_profile(
     try:
         source: Json = await to_thread.run_sync(lambda: parse_json(file, what="The file", max_bytes=MAX_FILE_BYTES))
     except ParseError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", _("The file cannot be read. {reason}", reason=str(error))) from None
     if not isinstance(source, dict):
-        raise Refused("invalid", f"A profile is an object, and the file holds {kind_of(source)}.")
+        raise Refused("invalid", _("The file is not a profile: it does not contain a JSON object."))
     if "pipelines" not in source:
-        raise Refused("invalid", "There are no pipelines in the file. It is no profile.")
+        raise Refused("invalid", _("The file is not a profile: it contains no pipelines."))
     content = await checked_content(source)
     title, description = source.get("name"), source.get("description")
     profile = await _add_copy(
@@ -288,15 +293,15 @@ async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExamp
     """The profile that the example is added to, under its lock, if it is still what is followed at the place."""
     choice = await _in_force(session, viewer, new)
     if choice is None or choice.profile_id is None:
-        raise Refused("conflict", "Nothing is followed there. Switch the example on instead.")
+        raise Refused("conflict", _("No profile is enabled there. Enable the example instead."))
     try:
         profile = await profile_for(session, viewer, choice.profile_id, lock=True)
     except Refused:
-        sentence = "Another profile is followed there now, and it is somebody else's. Look again."
+        sentence = _("Another user's profile is enabled there now. Reload the page.")
         raise Refused("conflict", sentence) from None
     if (profile.id, profile.settings_version) != (new.profile_id, new.settings_version):
         current = ProfileOut.with_content(profile, await version_of(session, profile))
-        raise stale(_("profile that is followed there"), current)
+        raise stale(_("profile"), current)
     return profile
 
 
@@ -307,9 +312,8 @@ async def _in_force(session: AsyncSession, viewer: Viewer, place: ProfilePlace) 
         space = await session.get_one(Space, conversation.space_id)
         decisions = (await read_profile_choices(session, conversation, space)).decisions()
         if len(decisions) > 1:
-            raise Refused(
-                "conflict", "What is followed there depends on who speaks. Choose one profile for the chat first."
-            )
+            sentence = _("The profile there depends on who speaks. Choose one profile for the conversation first.")
+            raise Refused("conflict", sentence)
         return decisions[0][1]
     here = await choice_at(session, place_columns(viewer, place))
     if here is None and place.space_id is not None:
@@ -320,20 +324,26 @@ async def _in_force(session: AsyncSession, viewer: Viewer, place: ProfilePlace) 
 async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, Json]:
     """The content with the example's pipelines behind its own, unless the two cannot be in one profile."""
     example, source = example_in_full(key)
-    names = f"“{example.name}” was not added to “{shown_name(profile.name)}”"
+    names = {"example": example.name, "profile": shown_name(profile.name)}
     own = {pipeline.id: pipeline for pipeline in profile.pipelines}
     for pipeline in example.pipelines:
         if pipeline.id not in own:
             continue
         rival = own[pipeline.id]
         if {step.id for step in rival.steps} & {step.id for step in pipeline.steps}:
-            sentence = f"“{example.name}” is part of “{shown_name(profile.name)}” already."
+            sentence = _("“{profile}” already contains “{example}”.", **names)
         else:
-            sentence = f"{names}: both have a pipeline with the id “{pipeline.id}”. Rename the one in your profile."
+            sentence = _(
+                "“{example}” was not added to “{profile}”: both have a pipeline with the id “{id}”. "
+                "Rename the one in your profile.",
+                id=pipeline.id,
+                **names,
+            )
         raise Refused("conflict", sentence)
     collisions = tag_collisions((*profile.claims(), *example.claims()))
     if collisions:
-        raise Refused("conflict", " ".join([f"{names}:", *map(str, collisions)]))
+        reason = " ".join(map(str, collisions))
+        raise Refused("conflict", _("“{example}” was not added to “{profile}”: {reason}", reason=reason, **names))
     return await checked_content({**content, "pipelines": [*_pipelines(content), *_pipelines(source)]})
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from uuid import UUID
 
 from msgspec import structs
-from pydantic import BaseModel, Field, GetPydanticSchema, SecretStr
+from pydantic import BaseModel, Field, GetPydanticSchema, SecretStr, SkipValidation
 from pydantic_core import core_schema
 
 from tavernkit.playground.base.database.models import Provider
@@ -152,7 +152,8 @@ class Problem(BaseModel):
     """Why a provider did not answer."""
 
     code: ModelErrorCode
-    sentence: str
+    # As it is, so that a page can translate it.
+    sentence: SkipValidation[str]
     status: int | None = Field(default=None, description="The HTTP status that the provider gave.")
 
 

@@ -32,13 +32,13 @@ class UsualServer(Value, frozen=True, kw_only=True):
 
 USUAL = (
     UsualServer(slug="ollama", name="Ollama", address="http://127.0.0.1:11434/v1", is_local=True,
-                advice="Get a model first, with “ollama pull” and its name."),
+                advice=_("Download a model first with “ollama pull”.")),
     UsualServer(slug="lm-studio", name="LM Studio", address="http://127.0.0.1:1234/v1", is_local=True,
-                advice="Start its server in the Developer tab."),
+                advice=_("Start its server in the Developer tab.")),
     UsualServer(slug="llama-cpp", name="llama.cpp", address="http://127.0.0.1:8080/v1", is_local=True,
-                advice="This is llama-server, which has one model loaded; any name will do."),
+                advice=_("Start llama-server. It serves one model, so any model name works.")),
     UsualServer(slug="koboldcpp", name="KoboldCpp", address="http://127.0.0.1:5001/v1", is_local=True,
-                advice="It has one model loaded; any name will do."),
+                advice=_("It serves one model, so any model name works.")),
     UsualServer(slug="openrouter", name="OpenRouter", address="https://openrouter.ai/api/v1"),
     UsualServer(slug="openai", name="OpenAI", address=OPENAI.home),
     UsualServer(slug="anthropic", name="Anthropic", address=ANTHROPIC.home, kind=ANTHROPIC.id),

@@ -121,7 +121,7 @@ async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id, lock=True)
         if kind_of(row).is_built_in:
-            raise Refused("conflict", "The embedded model comes along. Disable it instead.")
+            raise Refused("conflict", _("The built-in model cannot be deleted. Disable it instead."))
         if row.is_default:
             raise _is_default()
         await session.execute(delete(Provider).where(Provider.id == row.id))
@@ -133,7 +133,7 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id)
         if kind_of(row).is_built_in and not runtime.models.has_embedded:
-            raise Refused("conflict", "The built-in model is not installed. Choose another model.")
+            raise Refused("conflict", _("The built-in model is not installed. Choose another model."))
         await use_as_default(session, row)
         return row
 
@@ -147,7 +147,9 @@ def _check(row: Provider, patch: PatchProvider, address: str) -> None:
         raise _is_default()
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
         # Whoever got hold of an administrator's session could have the key sent to themselves.
-        raise Refused("invalid", "The address is on another server. Give the key for it along, or null for none.")
+        raise Refused(
+            "invalid", _("The new address is on another server. Enter its API key, or remove the stored key.")
+        )
     _check_settings(patch.settings or {})
 
 
@@ -170,17 +172,20 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
 def _check_settings(settings: JsonObject) -> None:
     dialect = settings.get(DIALECT)
     if dialect is not None and dialect not in dialects.names():
-        raise Refused("invalid", f"There is no dialect {dialect!r}. Known: {', '.join(dialects.names())}.")
+        known = ", ".join(dialects.names())
+        raise Refused(
+            "invalid", _("The dialect “{name}” does not exist. Choose one of: {known}.", name=dialect, known=known)
+        )
     if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
-        raise Refused("too_long", f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit.")
+        raise Refused("too_long", _("The settings can have at most {count} characters.", count=MAX_SETTINGS_CHARACTERS))
 
 
 def _taken(name: str) -> Refused:
-    return Refused("taken", f"There is a provider with the name “{name}”. Choose another name.")
+    return Refused("taken", _("A provider named “{name}” already exists. Choose another name.", name=name))
 
 
 def _is_default() -> Refused:
-    return Refused("conflict", "This is the default provider. Choose another default first.")
+    return Refused("conflict", _("This is the default model. Make another model the default first."))
 
 
 SECONDS = 20.0
@@ -235,17 +240,19 @@ async def _provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Prov
 
 async def _hear(client: ModelClient, request: ChatRequest) -> None:
     async with aclosing(client.stream(request)) as events:
-        async for _ in events:
+        async for _event in events:
             return
 
 
 def _problem(error: ModelError) -> Problem:
-    return Problem(code=error.code, sentence=str(error), status=error.status)
+    return Problem(code=error.code, sentence=error.sentence, status=error.status)
 
 
 def _late(row: Provider, seconds: float) -> Problem:
-    sentence = (
-        f"{row.name} did not answer within {seconds:g} seconds. It may still be loading its model; try again later."
+    sentence = _(
+        "{name} did not answer within {seconds} seconds. It may still be loading its model. Try again later.",
+        name=row.name,
+        seconds=seconds,
     )
     return Problem(code="timeout", sentence=sentence)
 

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob, remove_unused, store
 from tavernkit.playground.base.database.models import Blob, Provider
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.queries import provider_to_manage
@@ -76,7 +77,10 @@ async def set_tokenizer(runtime: Runtime, viewer: Viewer, provider_id: UUID, fil
     except EncodingUnavailable as error:
         raise Refused(
             "invalid",
-            f"This is no tokenizer.json that can be used ({error.__cause__}). Take the one beside the model's weights.",
+            _(
+                "This tokenizer.json cannot be used ({reason}). Use the file next to the model's weights.",
+                reason=str(error.__cause__),
+            ),
         ) from None
     async with runtime.database.write() as session:
         await store(session, [blob], runtime.clock())

@@ -25,6 +25,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.realtime.bus import space_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused
@@ -131,7 +132,6 @@ REMOVED_AT_ONCE = 2_000
 """A space with at most so many messages is removed while its owner waits."""
 
 NAMES_IN_NAME = 4
-UNNAMED_SPACE = "New space"
 
 
 class OpenedSpace(Value, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ async def create_space(
 ) -> OpenedSpace:
     """Make a space with its owner, its characters and a conversation that begins with their greetings."""
     if len(set(character_ids)) < len(character_ids):
-        raise Refused("invalid", "A character can be in a space only once.")
+        raise Refused("invalid", _("A character can be in a space only once."))
     async with runtime.database.write() as session:
         characters = await usable_characters(session, viewer, list(character_ids))
         if persona_id is not None:
@@ -204,7 +204,7 @@ async def change_space(
         if name is not None:
             name = titled(name, "")
             if not name:
-                raise Refused("blank", "A space needs a name.")
+                raise Refused("blank", _("Enter a name for the space."))
         advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
         if name is not None:
             space.name = name
@@ -285,11 +285,14 @@ async def open_space(
 
 
 def _name_from(names: Sequence[str]) -> str:
-    """The names of the first few characters."""
+    """The names of the first few characters, in the language of who opens the space."""
     if len(names) > NAMES_IN_NAME:
-        names = [*names[: NAMES_IN_NAME - 1], "others"]
-    joined = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return titled(joined, UNNAMED_SPACE)
+        joined: str = _("{names} and others", names=", ".join(names[: NAMES_IN_NAME - 1]))
+    elif len(names) > 1:
+        joined = _("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
+    else:
+        joined = names[0] if names else ""
+    return titled(translated(joined), translated(_("New space")))
 
 
 async def _be_as_before(session: AsyncSession, owner: User, human: SpaceMembership) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
     Complaint,
@@ -45,7 +46,7 @@ _STATUSES = {
 class AnthropicClient(HttpModel):
     """A ModelClient with a base URL such as `https://api.anthropic.com/v1`."""
 
-    api = "an API like Anthropic's; it usually ends in /v1"
+    address_hint = _("Enter the base URL of an Anthropic-compatible API; it usually ends in /v1.")
     dialect = "anthropic"
     models_path = "/models?limit=1000"
     endings = ("/messages",)
@@ -100,7 +101,7 @@ def _read_event(body: LooseObject, source: str | bytes) -> Completion | None:
             )
         case "error":
             error = body.nested("error")
-            words = error.text("message", default="no reason given")
+            words = error.text("message", default=_("no reason given"))
             return Completion(complaint=Complaint(message=words, status=_STATUSES.get(error.text("type"))))
         case "":
             # Proxies complain in OpenAI's words, and send nothing else without a type.

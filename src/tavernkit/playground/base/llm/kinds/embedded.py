@@ -1,4 +1,4 @@
-"""The model that comes along: small, offline, without a key, in a process of its own."""
+"""The built-in model: small, offline, without a key, in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import cast
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelEvent
 from tavernkit.playground.base.llm.embedded_server import MODEL_NAME
 from tavernkit.playground.base.llm.http_model import Timeouts
@@ -33,14 +34,14 @@ EMBEDDED_RESPONSE_TOKENS = 256
 
 EMBEDDED = ProviderKind(
     id="embedded",
-    label="Came along",
+    label=_("Built in"),
     client=None,
     dialect=OpenAIClient.dialect,
     # Its template knows no names, and it takes what is told in one piece better than in many.
     dialect_options={"post_processing": "merge"},
     fields=frozenset(),
-    note="It came along and runs on this machine: it has neither an address nor a key, and is one model.",
-    missing_field="The embedded model has neither an address nor a key, and is one model.",
+    note=_("This model is built in and runs on this machine. It has no address and no API key."),
+    missing_field=_("The built-in model has no address, no API key and no other models."),
     settings=OPENAI_TEXT.settings,
     samplers=OPENAI.samplers,
     sampler_names={"repetition_penalty": "repeat_penalty"},
@@ -85,7 +86,7 @@ class EmbeddedModel:
                 await running.end()
                 if has_begun:
                     raise ModelError(
-                        "The embedded model stopped in the middle of the reply. Try again.", code="connection_error"
+                        _("The built-in model stopped in the middle of the reply. Try again."), code="connection_error"
                     ) from error
 
     async def list_models(self) -> tuple[str, ...]:
@@ -122,7 +123,7 @@ class EmbeddedModel:
     def _require_weights(self) -> Path:
         weights = self._find_weights()
         if weights is None or not self.is_available:
-            raise _unavailable("The built-in model is not installed. Add a model.")
+            raise _unavailable(_("The built-in model is not installed. Add a model."))
         return weights
 
 
@@ -169,7 +170,10 @@ async def _launch(weights: Path) -> RunningModel:
     except TimeoutError:
         await _end(process)
         raise _unavailable(
-            f"The embedded model did not load within {LOADING_SECONDS} seconds. The machine may be busy; try again."
+            _(
+                "The built-in model did not load within {seconds} seconds. The machine may be busy. Try again.",
+                seconds=LOADING_SECONDS,
+            )
         ) from None
     except BaseException:
         await _end(process)
@@ -190,14 +194,19 @@ async def _handshake(process: Process, api_key: str) -> str:
     if not line:
         status = await process.wait()
         raise _unavailable(
-            f"The embedded model's process ended while it was loading (status {status}). "
-            "Run `make install` again, or choose another provider."
+            _(
+                "The built-in model's process ended while loading (status {status}). "
+                "Run `make install` again, or choose another model.",
+                status=str(status),
+            )
         )
     answer = json.loads(line)
     if "error" in answer:
         raise _unavailable(
-            f"The embedded model could not be loaded ({answer['error']}). Run `make install` again, "
-            "or choose another provider."
+            _(
+                "The built-in model cannot be loaded ({reason}). Run `make install` again, or choose another model.",
+                reason=str(answer["error"]),
+            )
         )
     return str(answer["address"])
 
@@ -215,5 +224,5 @@ async def _end(process: Process) -> None:
         await process.wait()
 
 
-def _unavailable(message: str) -> ModelError:
-    return ModelError(message, code="unavailable")
+def _unavailable(sentence: str) -> ModelError:
+    return ModelError(sentence, code="unavailable")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
     Complaint,
@@ -40,7 +41,7 @@ _REASONS = {"finish_reason_unspecified": "stop", "max_tokens": "length"}
 class GoogleClient(HttpModel):
     """A ModelClient with a base URL such as `https://generativelanguage.googleapis.com/v1beta`."""
 
-    api = "an API like Gemini's; it usually ends in /v1beta"
+    address_hint = _("Enter the base URL of a Gemini-compatible API; it usually ends in /v1beta.")
     dialect = "google"
     models_path = "/models?pageSize=1000"
     endings = ("/models",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.http_model import HttpModel, Timeouts
 from tavernkit.values import Json, Value
 
@@ -30,7 +31,7 @@ class ProviderKind(Value, frozen=True, kw_only=True):
     """Those of `FIELDS` that can be filled in."""
     note: str = ""
     """What stands above them in place of the label."""
-    missing_field: str = "Providers of this kind do not have this field."
+    missing_field: str = _("Providers of this kind do not have this field.")
     """The refusal of a value for a field that cannot be filled in."""
     settings: frozenset[str]
     """Which of the story's settings are shown for it, of those that not every kind has."""

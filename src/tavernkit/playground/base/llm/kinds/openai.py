@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.completion import Completion, read_completion
 from tavernkit.playground.base.llm.http_model import HttpModel, wanted_fields
@@ -15,7 +16,7 @@ from tavernkit.values import Json, JsonObject
 class OpenAIClient(HttpModel):
     """A ModelClient for chats, with a base URL such as `http://127.0.0.1:11434/v1`."""
 
-    api = "an OpenAI-style API; it usually ends in /v1"
+    address_hint = _("Enter the base URL of an OpenAI-compatible API; it usually ends in /v1.")
     dialect = "openai"
     endings = ("/chat/completions", "/completions")
     key_header = ("authorization", "Bearer ")
@@ -48,7 +49,7 @@ class OpenAITextClient(OpenAIClient):
 
 OPENAI = ProviderKind(
     id="openai",
-    label="OpenAI-style chat",
+    label=_("Chat completion (OpenAI-compatible)"),
     client=OpenAIClient,
     dialect=OpenAIClient.dialect,
     home="https://api.openai.com/v1",
@@ -66,7 +67,7 @@ OPENAI = ProviderKind(
 
 OPENAI_TEXT = ProviderKind(
     id="openai_text",
-    label="OpenAI-style text completion",
+    label=_("Text completion (OpenAI-compatible)"),
     client=OpenAITextClient,
     dialect=OpenAITextClient.dialect,
     home=OPENAI.home,
