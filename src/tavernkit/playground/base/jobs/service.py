@@ -20,6 +20,7 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Job, JobFile, PipelineStepRun, Space
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import stored
 from tavernkit.playground.base.realtime.bus import JOBS, user_topic
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
@@ -36,11 +37,14 @@ REMOVE_KIND = "remove_space"
 """The job that removes a space with everything in it."""
 
 MAX_CRASHES = 3
-GIVEN_UP = {
-    "code": "interrupted",
-    "message": f"The application stopped {MAX_CRASHES} times at the same place of this work, so it is not tried again. "
-    "What was done before that is kept.",
-}
+GIVEN_UP = stored(
+    "interrupted",
+    _(
+        "The application stopped {times} times at the same step of this job, so the job was not tried again. "
+        "Finished steps are kept.",
+        times=MAX_CRASHES,
+    ),
+)
 
 
 class JobClaim(Value, frozen=True, kw_only=True):
@@ -135,7 +139,7 @@ async def finish_job(runtime: Runtime, claim: JobClaim, result: dict[str, Any]) 
 
 async def fail_job(runtime: Runtime, claim: JobClaim, code: str, message: str) -> bool:
     """The job cannot go on; what it has done is kept."""
-    return await _end(runtime, claim, status="failed", error={"code": code, "message": message})
+    return await _end(runtime, claim, status="failed", error=stored(code, message))
 
 
 async def cancel_job(runtime: Runtime, claim: JobClaim) -> bool:

@@ -26,8 +26,10 @@ from tavernkit.playground.base.jobs.service import (
     reap_jobs,
 )
 from tavernkit.playground.base.jobs.work import Handler, JobStopped, JobWork
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import JOBS, Subscription
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import sentence_of
 from tavernkit.playground.base.supervision import Loop
 from tavernkit.playground.base.waiting import happens
 
@@ -122,11 +124,11 @@ class JobWorker:
             raise
         except TavernKitError as error:
             log.warning("Job %s failed: %s", claim.job_id, error)
-            await fail_job(runtime, claim, "failed", str(error))
+            await fail_job(runtime, claim, "failed", sentence_of(error))
         except Exception:
             # Whatever is wrong with one job, its owner is told, and the others go on.
             log.exception("Job %s failed", claim.job_id)
-            message = "Something went wrong inside the application; its log says more."
+            message = _("An internal error occurred. The log of the application has the details.")
             await fail_job(runtime, claim, "unknown_error", message)
         else:
             await finish_job(runtime, claim, result)

@@ -8,9 +8,10 @@ sentence too. Numbers are written as the language groups them; what is no amount
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 from babel.dates import format_datetime
@@ -108,6 +109,11 @@ def written(value: object, language: str) -> str:
             return translated(value, language)
         case _:
             return str(value)
+
+
+def listed(items: Sequence[str]) -> str:
+    """One sentence that lists these, each of which may be one."""
+    return reduce(lambda before, item: gettext("{before}, {item}", before=before, item=item), items)
 
 
 def stored(code: str, text: str) -> dict[str, Any]:
