@@ -156,7 +156,7 @@ async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url
         ended = await job(play, job_id)
         assert ended.status == "failed"
         assert ended.error is not None
-        assert "3 times at the same place" in ended.error["message"]
+        assert "3 times at the same step" in ended.error["message"]
 
 
 async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, tmp_path: Path) -> None:
@@ -272,7 +272,10 @@ async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_p
 
 @pytest.mark.parametrize(
     ("error", "code", "words"),
-    [(TavernKitError("The file is odd."), "failed", "The file is odd."), (KeyError("x"), "unknown_error", "its log")],
+    [
+        (TavernKitError("The file is odd."), "failed", "The file is odd."),
+        (KeyError("x"), "unknown_error", "internal error"),
+    ],
 )
 async def test_what_goes_wrong_is_said(
     database_url: str, tmp_path: Path, error: Exception, code: str, words: str
