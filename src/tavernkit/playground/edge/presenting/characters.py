@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 from uuid import UUID
@@ -416,7 +416,7 @@ def _import_sentence(job: Job) -> str:
 
 def _counted(job: Job) -> str:
     counts = {name: count for name, count in job.result.items() if count}
-    sentences = {
+    sentences: dict[str, Callable[[int], str]] = {
         "imported": lambda count: ngettext("{count} imported", "{count} imported", count),
         "updated": lambda count: ngettext("{count} updated", "{count} updated", count),
         "same": lambda count: ngettext("{count} already imported", "{count} already imported", count),
