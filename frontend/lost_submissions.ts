@@ -18,12 +18,12 @@ export function reportLostSubmissions(): void {
     const late = timedOut.get(event.target)
     timedOut.delete(event.target)
     if (late) {
-      showProblem(_("{reason} Your text is kept. Try again.", { reason: late }), event.target)
+      showProblem(_("{reason} Your text is still here. Try again.", { reason: late }), event.target)
     } else if (!response) {
-      showProblem(_("The server did not respond. Your text is kept. Try again."), event.target)
+      showProblem(_("The server did not answer. Your text is still here. Try again."), event.target)
     } else if (!SHOWN.some((type) => response.headers.get("Content-Type")?.startsWith(type))) {
       const status = String(response.status)
-      showProblem(_("The server failed with status {status}. Your text is kept. Try again.", { status }), event.target)
+      showProblem(_("The server failed with status {status}. Your text is still here. Try again.", { status }), event.target)
     }
   })
   keepConsoleQuiet()

@@ -58,7 +58,7 @@ export default class ImportDrop extends Controller<HTMLFormElement> {
     this.inputTarget.value = ""
     // What the server says about it comes as a page of its own.
     if (!event.detail.fetchResponse)
-      this.statusTarget.textContent = _("The server did not respond. Send the files again.")
+      this.statusTarget.textContent = _("The server did not answer. Send the files again.")
   }
 }
 
