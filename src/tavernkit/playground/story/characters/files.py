@@ -138,7 +138,7 @@ def _saved(image: Image.Image, size: tuple[int, int], format: str, **options: in
 def _reason(error: BaseException) -> str:
     if isinstance(error, UnidentifiedImageError):
         return _("it is not a PNG, JPEG, WebP or GIF file.")
-    return _("{error}.", error=storable(str(error)).rstrip(".")) if str(error) else _("it is damaged.")
+    return f"{storable(str(error)).rstrip('.')}." if str(error) else _("it is damaged.")
 
 
 MAX_FILE_BYTES = characters.CardLimits().file_bytes
