@@ -335,7 +335,7 @@ async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) ->
         assert "Version 1 replaced by an edit" in words(await seen(client, f"/characters/{id}"))
         assert "Version 1" in await seen(client, f"/characters/{id}/versions")
         shown = words(await seen(client, f"/characters/{id}/versions/1"))
-        assert "In version 1 Small. Now Tall." in shown
+        assert "Version 1 Small. Current version Tall." in shown
         stale = await client.post(f"/characters/{id}/versions/1/restore", data={"version": "1"})
         assert stale.status_code == 409
         assert "changed in the meantime" in stale.text

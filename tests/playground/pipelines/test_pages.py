@@ -323,7 +323,7 @@ async def test_files_go_out_and_come_back(pages: ProfilePages) -> None:
         headers=STREAMS,
     )
     told = text_of(streams.text)
-    assert "rpg.json is here as RPG state" in told
+    assert "rpg.json was imported as RPG state" in told
     assert "no.json was not imported. The file is not valid JSON" in told
     assert "twice.json was not imported. This profile cannot be used." in told
     assert "card.json was not imported. There are no pipelines in the file." in told

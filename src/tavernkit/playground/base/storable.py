@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import overload
 
-from tavernkit.playground.base.languages import Sentence
 from tavernkit.values import Json, JsonObject
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -18,12 +17,6 @@ def storable(text: str) -> str:
     """Without NUL, which PostgreSQL refuses; half a surrogate pair becomes U+FFFD, as it has no bytes of its own."""
     text = text.replace("\x00", "")
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
-
-
-def sentence_of(error: Exception) -> str:
-    """What an error says: a sentence, where the application says it, and else the English of the library."""
-    said = error.args[0] if error.args else ""
-    return said if isinstance(said, Sentence) else storable(str(error))
 
 
 def titled(text: str, otherwise: str, *, limit: int = 200) -> str:

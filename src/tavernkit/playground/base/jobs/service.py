@@ -40,9 +40,9 @@ MAX_CRASHES = 3
 GIVEN_UP = stored(
     "interrupted",
     _(
-        "The application stopped {times} times at the same step of this job, so the job was not tried again. "
-        "Finished steps are kept.",
-        times=MAX_CRASHES,
+        "The application stopped {count} times at the same step, so the job is not retried. "
+        "What was done before is kept.",
+        count=MAX_CRASHES,
     ),
 )
 
@@ -137,9 +137,9 @@ async def finish_job(runtime: Runtime, claim: JobClaim, result: dict[str, Any]) 
     return await _end(runtime, claim, status="succeeded", result=result, done=done)
 
 
-async def fail_job(runtime: Runtime, claim: JobClaim, code: str, message: str) -> bool:
+async def fail_job(runtime: Runtime, claim: JobClaim, code: str, sentence: str) -> bool:
     """The job cannot go on; what it has done is kept."""
-    return await _end(runtime, claim, status="failed", error=stored(code, message))
+    return await _end(runtime, claim, status="failed", error=stored(code, sentence))
 
 
 async def cancel_job(runtime: Runtime, claim: JobClaim) -> bool:

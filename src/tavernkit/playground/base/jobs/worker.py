@@ -27,9 +27,9 @@ from tavernkit.playground.base.jobs.service import (
 )
 from tavernkit.playground.base.jobs.work import Handler, JobStopped, JobWork
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.realtime.bus import JOBS, Subscription
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of
 from tavernkit.playground.base.supervision import Loop
 from tavernkit.playground.base.waiting import happens
 
@@ -128,8 +128,9 @@ class JobWorker:
         except Exception:
             # Whatever is wrong with one job, its owner is told, and the others go on.
             log.exception("Job %s failed", claim.job_id)
-            message = _("An internal error occurred. The log of the application has the details.")
-            await fail_job(runtime, claim, "unknown_error", message)
+            await fail_job(
+                runtime, claim, "unknown_error", _("An internal error occurred. The log of the server has the details.")
+            )
         else:
             await finish_job(runtime, claim, result)
 

@@ -36,6 +36,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         finalize=_in_readers_language,
     )
+    # JSON in a page is UTF-8 like the page: a letter of another alphabet is two or three bytes then, and not six.
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False}
     environment.globals["_"] = _gettext
     environment.globals["ngettext"] = _ngettext
     environment.globals["current_language"] = current_language
@@ -77,12 +79,9 @@ def _shown(sentence: Sentence) -> str:
     if not any(isinstance(value, Markup) for value in sentence.values.values()):
         return translated(sentence)
     language = current_language()
-    values = {
-        name: value if isinstance(value, Markup) else escape(written(value, language))
-        for name, value in sentence.values.items()
-    }
+    values = {name: escape(written(value, language)) for name, value in sentence.values.items()}
     shown = filled_in(escape(template_in(language, sentence)), values, language)
-    return Markup(shown)  # noqa: S704 - the template and the values are escaped
+    return Markup(shown)  # noqa: S704 - the template and each value are escaped
 
 
 def local_time(moment: datetime) -> Markup:

@@ -30,11 +30,11 @@ from tavernkit.errors import ParseError, PngParseError, TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset
+from tavernkit.playground.base.languages import Sentence, ngettext, sentence_of
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of, storable, titled
+from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
@@ -66,6 +66,12 @@ class Picture(Value, frozen=True, kw_only=True):
 
     png: NewBlob
     thumbnail: NewBlob
+
+
+def reason_of(error: TavernKitError) -> str:
+    """What an error says, without what cannot be stored of a file that it quotes."""
+    said = sentence_of(error)
+    return said if isinstance(said, Sentence) else storable(said)
 
 
 def read_picture(data: bytes) -> Picture:
@@ -295,7 +301,7 @@ async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID,
     try:
         data = await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
-        raise Refused("invalid", _("The card cannot be exported: {reason}", reason=sentence_of(error))) from None
+        raise Refused("invalid", _("The card cannot be exported: {reason}", reason=reason_of(error))) from None
     return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 

@@ -36,7 +36,7 @@ from tavernkit.playground.base.languages import stored
 from tavernkit.playground.base.realtime.bus import JOBS
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of, titled
+from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.characters.cards import (
     UNNAMED,
     Change,
@@ -47,7 +47,7 @@ from tavernkit.playground.story.characters.cards import (
     revise,
     stored_card,
 )
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare
+from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.values import Value
@@ -487,7 +487,7 @@ def outcome_of(imported: ImportedCharacter) -> dict[str, Any]:
 
 
 def _unreadable(error: TavernKitError) -> str:
-    return _("The file cannot be read: {reason}", reason=sentence_of(error))
+    return _("The file cannot be read: {reason}", reason=reason_of(error))
 
 
 def _failed(sentence: str) -> dict[str, Any]:

@@ -36,14 +36,14 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import listed
+from tavernkit.playground.base.languages import listed, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of, storable
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
 from tavernkit.playground.story.characters.cards import LABELS, fill, revise, stored_card
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterOut
-from tavernkit.playground.story.characters.files import PictureError, read_picture
+from tavernkit.playground.story.characters.files import PictureError, read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
 from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.runs.round_control import members_changed
@@ -84,7 +84,7 @@ async def edit_character(
             edited = card.with_(character=card.character.with_(**_read_fields(fields)))
             unchanged = characters.write_card(edited) == row.data
         except TavernKitError as error:
-            raise Refused("invalid", _("The card cannot be saved: {reason}", reason=sentence_of(error))) from None
+            raise Refused("invalid", _("The card cannot be saved: {reason}", reason=reason_of(error))) from None
         if not unchanged:
             await revise(session, runtime, row, edited, "edited", runtime.clock())
         return row

@@ -26,9 +26,10 @@ from tavernkit.playground.base.database.models import Conversation, Job, JobFile
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of, titled
+from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import Access, SpaceAccess, space_for
 from tavernkit.playground.story.chatfiles.exporting import members_of
 from tavernkit.playground.story.chatfiles.storing import (

@@ -21,9 +21,10 @@ from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable, sentence_of, storable, titled
+from tavernkit.playground.base.storable import presentable, storable, titled
 from tavernkit.playground.story.lorebooks.documents import EntryOut, LorebookOut, NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.entry_fields import (
     ORIGINAL_PLACE,

@@ -20,9 +20,10 @@ from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLink, Persona, User
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import sentence_of, storable, titled
+from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.files import PictureError, read_picture
 from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks

@@ -22,10 +22,10 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import listed, ngettext
+from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import presentable, sentence_of, storable, titled
+from tavernkit.playground.base.storable import presentable, storable, titled
 from tavernkit.playground.story.presets.documents import (
     NewPreset,
     NewPrompt,
