@@ -58,7 +58,7 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
 ) -> None:
     page = open_window(small_context_server)
     import_file(page, "/presets", file("Large.json", LARGE))
-    page.get_by_role("button", name="Make default").click()
+    page.get_by_role("button", name="Set as default").click()
     page.wait_for_url("**/presets")
     story = begin_story(page)
     story.send("[[say: Nobody asked me.]]")

@@ -254,7 +254,7 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     page.wait_for_url("**/pipelines")
     expect(page.get_by_role("link", name=f"{name} (copy)")).to_have_count(0)
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.locator("#imported")).to_contain_text(f"diary.json is here as {name} 2")
+    expect(page.locator("#imported")).to_contain_text(f"diary.json was imported as {name} 2")
     expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
 
 

@@ -39,7 +39,7 @@ def test_prompts_have_the_time_of_the_persons_browser(
             page.goto("/")
         assert sent.value.status == 204
         import_file(page, "/presets", file("Clock.json", CLOCK))
-        page.get_by_role("button", name="Make default").click()
+        page.get_by_role("button", name="Set as default").click()
         page.wait_for_url("**/presets")
         story = begin_story(page)
         story.send("[[say: Late.]]")

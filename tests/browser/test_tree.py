@@ -30,7 +30,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
     node.get_by_label("Title").press("Enter")
     expect(node.get_by_role("heading")).to_have_text("In the hills")
     node.get_by_role("button", name="Delete In the hills").click()
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Cancel").click()
     expect(node).to_be_visible()
     node.get_by_role("button", name="Delete In the hills").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()

@@ -58,7 +58,7 @@ async def test_a_picture_comes_and_goes(browser: httpx2.AsyncClient) -> None:
     persona = await new_persona(browser)
     broken = await browser.post(f"{persona}/picture?settings_version=0", files={"file": ("a.png", b"no picture")})
     assert broken.status_code == 422
-    assert "no PNG, JPEG, WebP or GIF" in broken.text
+    assert "not a PNG, JPEG, WebP or GIF" in broken.text
     given = await browser.post(f"{persona}/picture?settings_version=0", files={"file": ("a.png", picture("red"))})
     assert given.status_code == 303
     shown = re.search(r'src="(/api/v1/blobs/[0-9a-f]{64})"', (await browser.get(persona)).text)
@@ -76,4 +76,4 @@ async def test_a_backup_is_taken_in(browser: httpx2.AsyncClient) -> None:
     assert "1 persona" in told.text
     assert "Kit" in told.text
     again = await browser.post("/personas/import", files={"file": ("b.json", backup)}, headers=STREAMS)
-    assert "1 was there already" in again.text
+    assert "1 skipped" in again.text

@@ -323,10 +323,10 @@ async def test_files_go_out_and_come_back(pages: ProfilePages) -> None:
         headers=STREAMS,
     )
     told = text_of(streams.text)
-    assert "rpg.json is here as RPG state" in told
-    assert "no.json was not taken in. The file cannot be read. The file is not valid JSON" in told
-    assert "twice.json was not taken in. This profile cannot be used." in told
-    assert "card.json was not taken in. The file is not a profile: it contains no pipelines." in told
+    assert "rpg.json was imported as RPG state" in told
+    assert "no.json was not imported. The file cannot be read. The file is not valid JSON" in told
+    assert "twice.json was not imported. This profile cannot be used." in told
+    assert "card.json was not imported. The file is not a profile: it contains no pipelines." in told
 
 
 async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_deleted(pages: ProfilePages) -> None:

@@ -10,13 +10,14 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
+from tavernkit.playground.base.languages import Sentence
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import answer, refusal, wants_streams
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import received_form
-from tavernkit.reading import ImportReport
+from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Value
 
 MAX_FILES = 50
@@ -83,6 +84,10 @@ async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedVie
         file=file,
         name=made.name,
         address=made.address,
-        remarks=tuple((storable(note.path), storable(note.message)) for note in notes[:NOTES_SHOWN]),
+        remarks=tuple((storable(note.path), _remark(note)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
     )
+
+
+def _remark(note: Note) -> str:
+    return note.message if isinstance(note.message, Sentence) else storable(note.message)
