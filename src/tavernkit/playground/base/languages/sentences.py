@@ -110,6 +110,12 @@ def written(value: object, language: str) -> str:
             return str(value)
 
 
+def sentence_of(error: BaseException) -> str:
+    """What an error says: the sentence that it was raised with, if it was one, since `str(error)` is only English."""
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, Sentence) else str(error)
+
+
 def stored(code: str, text: str) -> dict[str, Any]:
     """What went wrong, as it is kept in a row: in English for programs, and so that it can be translated when shown."""
     error: dict[str, Any] = {"code": code, "message": str(text)}

@@ -12,10 +12,11 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 
 PREFIX = "/v1"
-UNEXPECTED = "Something went wrong inside the application; its log says more."
+UNEXPECTED = _("An internal error occurred. The log of the server has the details.")
 
 _STATUS_OF = {422: 400, 423: 409}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 499: "request_cancelled"}

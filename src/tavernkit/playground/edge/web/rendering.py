@@ -16,7 +16,7 @@ from tavernkit.playground.base.languages import (
     ngettext,
     translated,
 )
-from tavernkit.playground.base.languages.sentences import written
+from tavernkit.playground.base.languages.sentences import filled_in, template_in, written
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
@@ -74,12 +74,12 @@ def _ngettext(one: str, many: str, count: int, /, **values: object) -> str:
 
 def _shown(sentence: Sentence) -> str:
     """The sentence in the reader's language; with HTML among its values it is HTML, and the rest of it is escaped."""
-    marked = {name: value for name, value in sentence.values.items() if isinstance(value, Markup)}
-    if not marked:
+    if not any(isinstance(value, Markup) for value in sentence.values.values()):
         return translated(sentence)
-    # The places of HTML stay open while everything around them is escaped.
-    places = Sentence(sentence.template, sentence.plural, sentence.values | {name: f"{{{name}}}" for name in marked})
-    return escape(translated(places)).format(**marked)
+    language = current_language()
+    values = {name: escape(written(value, language)) for name, value in sentence.values.items()}
+    template = escape(template_in(language, sentence))
+    return Markup(filled_in(template, values, language))  # noqa: S704 - all of it is escaped, or was HTML before
 
 
 def local_time(moment: datetime) -> Markup:
