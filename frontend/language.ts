@@ -9,7 +9,8 @@ export const locale = navigator.languages.find((wish) => wish.split("-")[0] === 
 const numbers = new Intl.NumberFormat(locale)
 const rules = new Intl.PluralRules(language)
 // The order in which catalogues have the forms of a sentence: Russian has three, Chinese one.
-const forms = (["one", "few", "many", "other"] as const).filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
+const order: Intl.LDMLPluralRule[] = ["one", "few", "many", "other"]
+const forms = order.filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
 
 /** The sentence in the language of the page, with its values in their places. */
 export function _(template: string, values: Values = {}): string {

@@ -52,7 +52,7 @@ class ConversationMatch(NamedTuple):
 async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterModel, conversation_id: UUID) -> UUID:
     """The conversation that the request names, if it is one of the model's space."""
     async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
     if conversation.space_id != model.space.id:
         raise not_found(_("conversation"))
     return conversation_id
