@@ -5,7 +5,8 @@ type Values = Record<string, string | number>
 const language = document.documentElement.lang || "en"
 const known: Record<string, string[]> = JSON.parse(document.getElementById("messages_of_scripts")?.textContent || "{}")
 // The language of the page, as it is written where the reader lives.
-export const locale = navigator.languages.find((wish) => wish.split("-")[0] === language.split("-")[0]) ?? language
+const { region } = new Intl.Locale(navigator.language)
+export const locale = new Intl.Locale(language, region ? { region } : {})
 const numbers = new Intl.NumberFormat(locale)
 const rules = new Intl.PluralRules(language)
 // The order in which catalogues have the forms of a sentence: Russian has three, Chinese one.

@@ -83,7 +83,7 @@ async def test_the_bar_says_who_speaks_who_is_next_and_why(database_url: str, tm
         assert "Idle" in await three.bar()
         await three.group.say()
         bar = await three.bar()
-        assert bar.index("Ada") < bar.index("Then") < bar.index("Ben") < bar.index("Cyd")
+        assert bar.index("Ada") < bar.index("Next") < bar.index("Ben") < bar.index("Cyd")
         assert re.search(r'class="place" title="[^"]*Ada[^"]*\."', bar)
         await three.group.speak()
         assert re.search(r"Now.*Ben.*Then.*Cyd", await three.bar(), re.DOTALL)
@@ -122,7 +122,7 @@ async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_p
 async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_path: Path) -> None:
     async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.mute("Ben")
-        assert re.search(r"Let </span><span[^>]*>Ben</span>.*speak</span></span> <span[^>]*>muted", await two.bar())
+        assert "Trigger a reply from Ben (muted)" in await two.bar()
         await two.press("generate", speaker_id=two.id("Ben"))
         assert await two.group.due() == "Ben"
         assert "Triggered manually." in await two.bar()
@@ -187,7 +187,7 @@ async def test_who_saw_another_round_is_shown_the_one_there_is(sqlite_url: str, 
             stale = await three.client.post(f"{three.path}/round", data=form, headers=headers)
             assert stale.status_code == 409
             assert "The round has changed in the meantime." in stale.text
-            assert "You had chosen: Cyd, Ben." in stale.text
+            assert "you chose: Cyd, Ben." in stale.text
             assert re.findall(r'<option value="[^"]*" selected>(\w+)', stale.text) == ["Ben", "Cyd"]
         for broken in ({"round_id": "x"}, {"member": "y"}, {"member": [three.id("Ada")] * 101}):
             refused = await three.client.post(f"{three.path}/round", data=broken)

@@ -153,4 +153,6 @@ def test_no_template_has_inline_scripts_or_styles() -> None:
     sources = {file.name: file.read_text() for file in folder.rglob("*.html")}
     assert len(sources) > 5
     for name, source in sources.items():
-        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon[a-z]+=", source), name
+        assert not re.search(
+            r"<script(?![^>]*\b(?:src=|type=.application/json))|<style|\bstyle=|\bon[a-z]+=", source
+        ), name

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, Run, TextContent
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
