@@ -138,7 +138,7 @@ def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
     expect(other.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
     expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
     # Who has chosen it is not told that somebody else has.
-    expect(panel.get_by_role("button", name="Show it")).to_be_hidden()
+    expect(panel.get_by_role("button", name="Show changes")).to_be_hidden()
     # Who was away looks again.
     other.evaluate("dispatchEvent(new Event('pagehide'))")
     panel.get_by_label("In the space").select_option(label="None")

@@ -73,7 +73,7 @@ async def test_talkativeness_is_a_percentage_or_what_the_card_says(sqlite_url: s
         await at.press(path, settings_version=1, talkativeness="")
         assert (await members(at.play, at.space_id))[1].talkativeness is None
         refused = await at.press(path, settings_version=2, talkativeness="a lot", status=422)
-        assert "Talkativeness is a whole number from 0 to 100." in refused.text
+        assert "Talkativeness must be a whole number from 0 to 100." in refused.text
 
 
 async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_axe_finds_nothing(
 def test_the_first_stop_of_the_keyboard_leads_past_the_header(page: Page, site: SampleSite) -> None:
     page.goto("/")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the stories")).to_be_focused()
-    expect(page.get_by_role("link", name="Skip to the stories")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_in_viewport()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
 
