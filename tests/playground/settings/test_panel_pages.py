@@ -91,7 +91,7 @@ async def test_what_is_refused_keeps_what_was_typed(sqlite_url: str, tmp_path: P
     async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         wrong = await _save(at, "conversation", fields | {"llm.temperature": "99", "authors_note.text": "Mine"}, 422)
-        assert "llm.temperature was not taken" in wrong
+        assert "llm.temperature was not saved" in wrong
         assert 'value="99"' in _field(wrong, "llm.temperature")
         assert "Mine" in _field(wrong, "authors_note.text")
         await change_conversation_settings(
@@ -122,7 +122,7 @@ async def test_who_may_only_look_gets_no_way_to_change(sqlite_url: str, tmp_path
     async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         await change_space(at.play.runtime, at.play.viewer, at.space_id, settings_version=0, archived=True)
         html = await at.see(f"{at.panel}/settings?layer=space")
-        assert "You may look at them, but not change them." in words(html)
+        assert "You can view these settings, but not change them." in words(html)
         assert "Save" not in words(html)
         assert html.count('data-part="control"') == len(
             re.findall(r' disabled(?: required)? data-part="control"', html)
