@@ -338,7 +338,7 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     else:
         rows = [row for row in place.presets if row.kind in leaf.refers_to or str(row.id) == chosen]
     names = {str(row.id): shown_name(row.name) for row in rows}
-    usual = _("Default") if place.layer == "space" else _("Same as the space")
+    usual = _("Default") if place.layer == "space" else _("Space default")
     name = names.get(str(inherited), "")
     first = ChoiceView(
         value="",

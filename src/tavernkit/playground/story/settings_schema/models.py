@@ -321,7 +321,7 @@ class AuthorsNoteGroup(SettingsGroup):
         Leaf(
             label=_("Position"),
             labels={
-                "none": _("None"),
+                "none": _("Not inserted"),
                 "before": _("Before main prompt"),
                 "after": _("After main prompt"),
                 "chat": _("In chat at depth"),
