@@ -17,7 +17,7 @@ ATTACK = "<script>document.title='gone'</script><img src=x onerror=\"document.ti
 def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     page = story.page
     open_tab(page)
-    expect(page.locator(".panel-empty")).to_contain_text("Nothing is kept beside this story")
+    expect(page.locator(".panel-empty")).to_contain_text("No state yet.")
     follow(page, example("rpg_state"))
     expect(page.locator(".panel-empty")).to_contain_text("comes with the next reply")
     play(story, "One.")
@@ -109,7 +109,7 @@ def test_two_tabs_see_the_same_state_and_what_changed_stays_open(
     other.goto(page.url)
     open_tab(other)
     card = other.locator("#card_rpg_state")
-    card.get_by_text("What changed").click()
+    card.get_by_text("Changes", exact=True).click()
     expect(card).to_contain_text("First version.")
     play(story, "Two.")
     expect(card.locator("#change_rpg_state")).to_have_attribute("open", "")

@@ -66,7 +66,7 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     sentence = story.run.locator(".run-sentence")
     expect(sentence).to_contain_text("the context size is 2,048 tokens")
     expect(sentence).to_contain_text(re.compile(r"Rules 4 \([\d,]+ tokens\), Rules 3 \([\d,]+ tokens\)"))
-    expect(sentence).to_contain_text("Choose a shorter preset, or raise the context size in the provider.")
+    expect(sentence).to_contain_text("Choose a shorter preset, or raise the context size of the provider.")
     expect(story.run.get_by_role("link", name="Presets")).to_have_attribute("href", "/presets")
     provider = story.run.get_by_role("link", name="Edit model")
     address = provider.get_attribute("href")
@@ -79,8 +79,8 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     page.wait_for_url("**/runs/*")
     expect(page.get_by_text("the context size is 2,048 tokens")).to_be_visible()
     expect(page.get_by_role("link", name="Edit model")).to_have_attribute("href", address or "")
-    expect(page.get_by_role("heading", name="Did not fit")).to_be_visible()
-    expect(page.get_by_role("heading", name="Exact request")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Trimmed")).to_be_visible()
+    expect(page.get_by_role("heading", name="Raw request")).to_have_count(0)
     page.goto("about:blank")
 
 
@@ -99,5 +99,5 @@ def test_a_reply_says_how_many_messages_did_not_fit(
     assert violations(page) == []
     chip.click()
     page.wait_for_url("**/runs/*")
-    expect(page.get_by_role("heading", name="Did not fit")).to_be_visible()
+    expect(page.get_by_role("heading", name="Trimmed")).to_be_visible()
     page.goto("about:blank")

@@ -26,7 +26,7 @@ def test_the_prompt_is_shown_in_blocks_with_the_exact_request(story: Story) -> N
     expect(dialog).to_contain_text(re.compile(r"[\d,]+ of [\d,]+ tokens used"))
     blocks = dialog.locator(".block")
     parts = blocks.locator(".block-part").all_inner_texts()
-    assert parts.index("Main prompt") < parts.index("Character's description") < parts.index("Message 1")
+    assert parts.index("Main prompt") < parts.index("Character description") < parts.index("Message 1")
     blocks.filter(has_text="Where is the ledger?").locator("summary").click()
     expect(blocks.filter(has_text="Where is the ledger?").locator(".block-text")).to_be_visible()
     expect(dialog).to_contain_text("The ledger")

@@ -96,7 +96,7 @@ def test_a_run_that_ends_is_in_the_open_list(story: Story) -> None:
     page = story.page
     _members(page)
     page.locator("#panel_tab_runs").click()
-    expect(page.get_by_text("Nobody has answered here yet.")).to_be_visible()
+    expect(page.get_by_text("No runs yet.")).to_be_visible()
     story.send("[[say: By the window.]]")
     expect(page.locator(".run-row .run-state-succeeded")).to_have_count(1)
     expect(story.box).to_be_focused()

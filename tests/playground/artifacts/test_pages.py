@@ -100,7 +100,7 @@ async def test_r43_a_panel_shows_the_latest_value_in_words(story: Story, reader:
     assert "lamp (new)" in card
     assert "rope" in card
     # R45: what was there before is never shown as what is there.
-    assert "Inn" not in card.partition("What changed")[0]
+    assert "Inn" not in card.partition("Changes")[0]
     assert "Place › Name : changed from Inn to Pier" in card
     assert "Items : added lamp" in card
     assert f"{reader.chat}/artifacts/state" in html
@@ -170,7 +170,7 @@ async def test_rules_that_are_not_understood_any_more_hide_it_until_it_is_define
 
 async def test_an_empty_tab_says_how_to_switch_something_on(story: Story, reader: Reader) -> None:
     html = await reader.tab()
-    assert "Nothing is kept beside this story." in words(html)
+    assert "No state yet." in words(html)
     assert f'href="/pipelines?conversation={story.conversation_id}"' in html
     shows = re.search('data-shows="([^"]+)"', html)
     assert shows
@@ -377,7 +377,7 @@ async def test_a_reset_asks_first_and_everything_can_come_back(story: Story, rea
     after = await reader.history()
     assert "Archived by a reset" in words(after)
     assert "popovertarget" not in after.partition("<main")[2]
-    assert "comes with the next reply" in words(await reader.tab())
+    assert "The state appears here with the next reply." in words(await reader.tab())
     await reader.press(f"{reader.chat}/artifacts/state/restore", version=1, based_on_version="")
     assert "Hour 8" in words(await reader.tab())
 

@@ -108,22 +108,22 @@ async def test_a_long_list_of_conversations_has_pages(sqlite_url: str, tmp_path:
 
 async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(database_url: str, tmp_path: Path) -> None:
     async with side_panel(database_url, tmp_path, "Ada") as at:
-        assert "Nobody has answered here yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
+        assert "No runs yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
         at.play.conversation_id = at.conversation_id
         async with at.play.working():
             for sentence in ("[[say: One.]]", "[[say: Two.]]"):
                 await at.play.say(sentence)
                 await at.play.until(lambda run: run.status == "succeeded")
         runs = words(await at.see(f"{at.panel}/runs"))
-        assert runs.count("Done · Answer") == 2
+        assert runs.count("Done · Reply") == 2
         assert "tokens" in runs
         async with at.play.runtime.database.read() as session:
             newest = (await session.scalars(select(Run.id).order_by(Run.created_at.desc()).limit(1))).one()
         page = words(await at.see(f"/runs/{newest}"))
-        assert "Exact request" in page
-        assert "Since the run before" in page
+        assert "Raw request" in page
+        assert "Changes since previous run" in page
         assert "[[say: Two.]]" in page
-        assert "New:" in page
+        assert "Added:" in page
         await at.see(f"/runs/{at.space_id}", status=404)
 
 

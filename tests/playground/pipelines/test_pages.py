@@ -398,7 +398,7 @@ async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePa
     assert refused.status_code == 409
     told = unescape(refused.text)
     assert 'aria-describedby="problem_conversation"' in told
-    assert "“Rivals” is not followed here. art.mood belongs to the pipeline 'world'" in told
+    assert "The profile “Rivals” was not chosen. art.mood belongs to the pipeline 'world'" in told
     assert await pages.choices() == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.errors import ParseError
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.settings_schema.resolving import SETTINGS
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern.macros.engine import EngineName
@@ -19,7 +20,7 @@ def read_sillytavern_file(file: bytes) -> JsonObject:
     """
     document = parse_json(file, what="The settings file")
     if not isinstance(document, dict) or not isinstance(document.get("power_user"), dict):
-        raise ParseError("These are no settings of SillyTavern: choose the settings.json of its user.")
+        raise ParseError(_("The file is not a settings.json of SillyTavern. Choose the one in the folder of its user."))
     source = LooseObject(document, ReportBuilder())
     patch: dict[str, dict[str, Json]] = {"prompt": {}, "world_info": {}}
     engine = _engine(source)
