@@ -126,6 +126,7 @@ PAGES = (
     ("Pipelines", "What happens around a reply", "/pipelines"),
     ("Models", "Who answers", "/models"),
     ("Account", "Name, password, keys", "/account"),
+    ("Documentation", "How to use TavernKit", "/docs"),
 )
 
 
