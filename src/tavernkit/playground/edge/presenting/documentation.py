@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import urlsplit
@@ -81,8 +82,8 @@ def docs_groups() -> tuple[DocsGroup, ...]:
     """The pages in the order of the index, under its headings."""
     groups: list[tuple[str, list[DocsLink]]] = []
     tokens = _PARSER.parse((docs_folder() / INDEX).read_text(encoding="utf-8"))
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        if before is not None and before.type == "heading_open" and before.tag == "h2":
+    for before, token in pairwise(tokens):
+        if before.type == "heading_open" and before.tag == "h2":
             groups.append((_text(token), []))
         for position, child in enumerate(token.children or ()):
             address = _own_address(INDEX, str(child.attrs.get("href", "")))
@@ -104,7 +105,7 @@ def _address(name: str) -> str:
 def _add_anchors(tokens: list[Token]) -> dict[str, str]:
     """Give each heading its id, made as GitHub makes it, and return the titles under their ids."""
     titles: dict[str, str] = {}
-    for opened, inline in zip(tokens, tokens[1:], strict=False):
+    for opened, inline in pairwise(tokens):
         if opened.type == "heading_open":
             title = _text(inline)
             anchor = base = _NOT_IN_ANCHORS.sub("", title.lower()).replace(" ", "-")
