@@ -105,7 +105,7 @@ def test_a_chat_that_begins_with_the_character_needs_no_greeting(card: Path, wri
 
 def test_explaining_names_the_cards_that_are_not_sent(card: Path, write: Write) -> None:
     text = run("build", "--platform", "risuai", card, "--preset", write("p.json", PRESET), "--explain").text
-    assert "Prompts that are switched on and not sent:" in text
+    assert "Enabled prompts that are not sent:" in text
     assert "the chat has no note" in text
 
 
@@ -118,8 +118,8 @@ def test_explaining_says_what_was_left_out_and_why(card: Path, write: Write) -> 
         "build", "--platform", "risuai", card, "--history", chat, "--context", "600", "--reserve", "200", "--explain"
     )
     assert result.code == 0
-    assert "no room for it; the oldest of the chat goes first" in result.text
-    assert "the model's format has no use for it" in run("build", "--platform", "risuai", card, "--explain").text
+    assert "does not fit; the oldest messages are trimmed first" in result.text
+    assert "not used by the model's format" in run("build", "--platform", "risuai", card, "--explain").text
 
 
 def test_the_model_chooses_the_dialect(card: Path, write: Write) -> None:

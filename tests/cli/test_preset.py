@@ -88,7 +88,7 @@ class TestShowing:
 
     def test_the_text_says_the_same_and_keeps_secrets(self) -> None:
         text = command("show", CHAT).text
-        assert "window: 8,000 tokens, 500 of them for the reply" in text
+        assert "context size: 8,000 tokens, response length: 500" in text
         assert "5 of 7 prompts on" in text
         assert "hunter2" not in text
         assert "hunter2" not in json.dumps(command("show", CHAT, "--json").document)
@@ -226,7 +226,7 @@ class TestConverting:
         assert result.document == {"name": "Marks", "input_sequence": "[U]", "output_sequence": "[B]"} | {
             "output_suffix": "|"
         }
-        assert "context: left out: the file holds one part" in result.stderr
+        assert "context: left out: the file contains one part" in result.stderr
         whole = command("convert", result.document, "--to", "master").document
         assert whole == {"instruct": result.document}
 

@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_listed() -> None:
     assert len(report["trimming"]["evictions"]) == len(left_out)
     assert [warning["code"] for warning in report["warnings"]] == ["trimmed"]
     text = run(*arguments).text
-    assert "Left out to keep the budget:" in text
+    assert "Trimmed:" in text
     assert "warning: " in text
 
 

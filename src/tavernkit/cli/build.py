@@ -26,10 +26,10 @@ _RISUAI_ONLY = ("module", "toggle", "greeting")
 
 
 def _build_request(options: BuildOptions) -> None:
-    """Build the request that SillyTavern, or RisuAI, would send, and print its messages.
+    """Build the request that SillyTavern or RisuAI would send, and print its messages.
 
-    SillyTavern's presets for chat completion make messages in the provider's format, those for text completion and
-    templates make one text. RisuAI's presets make messages.
+    A chat-completion preset of SillyTavern and a preset of RisuAI give messages in the provider's format. A
+    text-completion preset or a template gives one text.
     """
     if options.platform == "risuai":
         from tavernkit.cli.build_risuai import build_risuai
@@ -52,7 +52,7 @@ def _refuse(options: BuildOptions, names: tuple[str, ...], whose: str) -> None:
     for name in names:
         if getattr(options, name) is not None:
             spelt = name.replace("_", "-")
-            raise UsageError(f"--{spelt} is {whose}; leave it out, or choose that --platform.")
+            raise UsageError(f"--{spelt} is an option of {whose} only. Remove it, or change --platform.")
 
 
 def _show(built: BuiltRequest, *, with_report: bool, as_json: bool) -> None:
