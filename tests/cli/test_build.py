@@ -182,7 +182,7 @@ class TestPresets:
         [
             ([CHAT_PRESET, TEXT_PRESET], "0.json is for chat completion and"),
             ([CHAT_PRESET, INSTRUCT], "an instruct template, for text completion"),
-            ([INSTRUCT, {"instruct": INSTRUCT}], "both hold an instruct template"),
+            ([INSTRUCT, {"instruct": INSTRUCT}], "both contain an instruct template"),
         ],
     )
     def test_presets_that_do_not_go_together(self, write: Write, presets: list[Any], said: str) -> None:
@@ -521,7 +521,7 @@ class TestGroups:
     def test_the_same_card_twice(self, card_json: Path) -> None:
         result = run("build", "--card", card_json, "--card", card_json)
         assert result.code == 2
-        assert "Two cards are called ysolde.json" in result.stderr
+        assert "Two cards have the file name ysolde.json" in result.stderr
 
 
 class TestExplaining:
@@ -564,7 +564,7 @@ class TestExplaining:
         assert len(history) + report["out_of_reach"] == 40
         text = run(*arguments).text
         assert "Not sent:" in text
-        assert "older messages are too far back" in text
+        assert "older messages do not fit." in text
         assert "warning: " in text
 
     def test_prompts_that_are_switched_on_and_not_sent_say_why(self, card_json: Path, write: Write) -> None:
@@ -664,7 +664,7 @@ class TestBadInput:
     def test_standard_input_is_read_once(self) -> None:
         result = run("build", "--card", "-", "--history", "-", stdin=b"{}")
         assert result.code == 2
-        assert "Standard input can be read once" in result.stderr
+        assert "Only one file can be -" in result.stderr
 
     @pytest.mark.parametrize(
         "arguments", [["--dialect", "klingon"], ["--type", "shout"], ["--note-depth", "-1"], ["card"]]

@@ -131,10 +131,10 @@ def test_the_model_chooses_the_dialect(card: Path, write: Write) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--platform", "risuai", "--instruct", "x.json"], "--instruct is SillyTavern's"),
-        (["--platform", "risuai", "--quiet-prompt", "x"], "--quiet-prompt is SillyTavern's"),
-        (["--toggle", "night"], "--toggle is RisuAI's"),
-        (["--greeting", "1"], "--greeting is RisuAI's"),
+        (["--platform", "risuai", "--instruct", "x.json"], "--instruct is an option of SillyTavern only"),
+        (["--platform", "risuai", "--quiet-prompt", "x"], "--quiet-prompt is an option of SillyTavern only"),
+        (["--toggle", "night"], "--toggle is an option of RisuAI only"),
+        (["--greeting", "1"], "--greeting is an option of RisuAI only"),
     ],
 )
 def test_options_of_the_other_platform_are_refused(arguments: list[str], complaint: str) -> None:

@@ -46,7 +46,7 @@ def test_a_wrong_setting_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TAVERNKIT_PORT", "many")
     result = run("serve")
     assert result.code == 2
-    assert "A setting is wrong: port" in result.stderr
+    assert "A setting is invalid: port" in result.stderr
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "nonsense", "postgresql://127.0.0.1:1/none"])

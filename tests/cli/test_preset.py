@@ -276,7 +276,7 @@ class TestConverting:
     def test_there_is_not_always_a_way(self) -> None:
         result = command("convert", CHAT, "--to", "text")
         assert result.code == 2
-        assert "cannot be written as text; it can be as chat, risup, risupreset, risuai-json" in result.stderr
+        assert "cannot be converted to text. Possible formats: chat, risup, risupreset, risuai-json" in result.stderr
 
     def test_nothing_is_overwritten(self, tmp_path: Path) -> None:
         out = tmp_path / "out.json"

@@ -61,7 +61,7 @@ def test_a_card_a_user_and_a_persona(card_png: Path) -> None:
 
 
 def test_the_greeting_is_shown_before_the_chat_begins(card_png: Path) -> None:
-    assert "the greeting is:\nTick.\n" in run("prompt", card_png).text
+    assert "The chat is empty. Greeting:\nTick.\n" in run("prompt", card_png).text
 
 
 def test_the_example_user_can_be_renamed() -> None:

@@ -35,7 +35,7 @@ def terms() -> list[Term]:
 def occurs(term: str, text: str) -> bool:
     """As whole words in any case, also in the plural."""
     singular = re.escape(term.removesuffix("s").removesuffix("y"))
-    return re.search(rf"\b{singular}(y|s|ies)?\b", text, re.IGNORECASE) is not None
+    return re.search(rf"\b{singular}(y|s|ys|ies)?\b", text, re.IGNORECASE) is not None
 
 
 def api_names() -> set[str]:

@@ -34,12 +34,12 @@ def _build_request(options: BuildOptions) -> None:
     if options.platform == "risuai":
         from tavernkit.cli.build_risuai import build_risuai
 
-        _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern's")
+        _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern")
         built = build_risuai(options)
     else:
         from tavernkit.cli.build_sillytavern import build_sillytavern
 
-        _refuse(options, _RISUAI_ONLY, "RisuAI's")
+        _refuse(options, _RISUAI_ONLY, "RisuAI")
         built = build_sillytavern(options)
     _show(built, with_report=options.explain, as_json=options.as_json)
 
@@ -47,12 +47,12 @@ def _build_request(options: BuildOptions) -> None:
 build_request = command_of(_build_request, BuildOptions)
 
 
-def _refuse(options: BuildOptions, names: tuple[str, ...], whose: str) -> None:
+def _refuse(options: BuildOptions, names: tuple[str, ...], platform: str) -> None:
     """Raise UsageError for an option that only the other platform has."""
     for name in names:
         if getattr(options, name) is not None:
             spelt = name.replace("_", "-")
-            raise UsageError(f"--{spelt} is an option of {whose} only. Remove it, or change --platform.")
+            raise UsageError(f"--{spelt} is an option of {platform} only. Remove it, or change --platform.")
 
 
 def _show(built: BuiltRequest, *, with_report: bool, as_json: bool) -> None:
