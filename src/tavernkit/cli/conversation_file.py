@@ -75,8 +75,8 @@ def read_conversation(file: Path, *, user_name: str, character_name: str) -> Loa
         )
         if len(chats) > 1:
             raise ParseError(
-                f"The file holds {len(chats)} chats. Take it apart with `tavernkit chat convert FILE -o NAME.jsonl`,"
-                " and name one of the parts."
+                f"The file contains {len(chats)} chats. Split it with `tavernkit chat convert FILE -o NAME.jsonl`"
+                " and use one of the parts."
             )
     chat, notes = _conversation(chats[0]), ReportBuilder()
     chat.in_story(Story(), notes)

@@ -35,7 +35,7 @@ LABELS = {
     "context": "a context template",
     "sysprompt": "a system prompt",
     "reasoning": "a reasoning template",
-    "srw": "a beginning for replies",
+    "srw": "a start of replies",
 }
 """The parts of a setup by their names in a master export, and the chat preset."""
 
@@ -81,7 +81,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
         for part, value in parts_of(read_noted(file, _read, reports)):
             if part in found:
                 raise UsageError(
-                    f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
+                    f"{found[part][0]} and {display_name(file)} both contain {LABELS[part]}. Use one of them."
                 )
             found[part] = display_name(file), value
     for named, part in ((instruct, "instruct"), (context, "context")):
@@ -122,8 +122,8 @@ def _expected(file: Path, part: str, reports: list[ImportReport]) -> PresetFile:
     held = dict(parts_of(read_noted(file, _read, reports)))
     if part not in held:
         raise UsageError(
-            f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."
-            " Any preset or template can be named with --preset."
+            f"{display_name(file)} is not {LABELS[part]}: it contains {_and(LABELS[other] for other in held)}."
+            " --preset accepts any preset or template."
         )
     return held[part]
 
@@ -132,8 +132,8 @@ def _refuse_mixture(found: dict[str, tuple[str, PresetFile]]) -> None:
     for part in FOR_TEXT:
         if "chat" in found and part in found:
             raise UsageError(
-                f"{found['chat'][0]} is for chat completion and {found[part][0]}, {LABELS[part]}, for text completion;"
-                " leave one of them out."
+                f"{found['chat'][0]} is for chat completion and {found[part][0]}, {LABELS[part]}, for text completion."
+                " Use one of them."
             )
 
 

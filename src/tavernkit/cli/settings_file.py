@@ -62,8 +62,8 @@ def read_settings_file(file: Path) -> SettingsFile:
                 settings = _power_user(LooseObject(document, report))
             case _:
                 raise ParseError(
-                    "These are no settings of SillyTavern: name its settings.json, or a file with the power_user object"
-                    " out of it."
+                    "This is not a settings file of SillyTavern. Use its settings.json, or a file with its power_user"
+                    " object."
                 )
     return settings.with_(report=report.build("settings", file=display_name(file)))
 
