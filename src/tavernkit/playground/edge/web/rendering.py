@@ -16,6 +16,7 @@ from tavernkit.playground.base.languages import (
     ngettext,
     translated,
 )
+from tavernkit.playground.base.languages.catalogues import ENGLISH
 from tavernkit.playground.base.languages.sentences import filled_in, template_in, written
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
@@ -67,6 +68,9 @@ def _number(value: float) -> str:
 
 
 def _gettext(template: str, /, **values: object) -> str:
+    if not values and current_language() == ENGLISH:
+        # Most of what a page says; there are hundreds on a long one.
+        return template
     return _shown(gettext(template, **values))
 
 
