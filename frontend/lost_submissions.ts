@@ -18,12 +18,12 @@ export function reportLostSubmissions(): void {
     const late = timedOut.get(event.target)
     timedOut.delete(event.target)
     if (late) {
-      showProblem(_("{reason} Your text is still here. Try again.", { reason: late }), event.target)
+      showProblem(_("{problem} Your text is kept. Try again.", { problem: late }), event.target)
     } else if (!response) {
-      showProblem(_("The server did not answer. Your text is still here. Try again."), event.target)
+      showProblem(_("The server did not answer. Your text is kept. Try again in a moment."), event.target)
     } else if (!SHOWN.some((type) => response.headers.get("Content-Type")?.startsWith(type))) {
       const status = String(response.status)
-      showProblem(_("The server failed with status {status}. Your text is still here. Try again.", { status }), event.target)
+      showProblem(_("The request failed (status {status}). Your text is kept. Try again.", { status }), event.target)
     }
   })
   keepConsoleQuiet()
@@ -52,5 +52,5 @@ function reportTimeout(target: Element, error: DOMException): void {
   }
   // Turbo would go to the page without itself, and wait for the same server once more.
   if (target === document.documentElement) navigator.currentVisit?.fail()
-  showProblem(_("{reason} Try again.", { reason: error.message }), target)
+  showProblem(_("{problem} Try again.", { problem: error.message }), target)
 }

@@ -83,7 +83,7 @@ def test_words_sent_while_the_server_is_away_are_kept_and_sent_once(story: Story
     server.kill()
     story.box.fill("[[say: I hear you.]] Anybody?")
     story.box.press("Enter")
-    expect(story.page.get_by_role("alert")).to_contain_text("still here")
+    expect(story.page.get_by_role("alert")).to_contain_text("Your text is kept")
     expect(story.box).to_have_value("[[say: I hear you.]] Anybody?")
     server.start()
     story.box.press("Enter")

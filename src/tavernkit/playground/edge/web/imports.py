@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.base.languages import Sentence
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.edge.web.rendering import render
@@ -53,7 +54,7 @@ async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) ->
         async with received_form(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as form:
             named = [(file.filename, file) for file in form.files if file.filename]
             if not named:
-                raise Refused(code="invalid", sentence="Choose a file first.")
+                raise Refused("invalid", _("Choose a file first."))
             return [
                 await _outcome(titled(name, "File"), import_one(await file.read(), PurePath(name).stem))
                 for name, file in named
