@@ -37,7 +37,7 @@ def test_a_new_story_finds_a_character_among_more_than_are_listed(
 ) -> None:
     page = open_window(crowded_site)
     page.goto("/spaces/new")
-    expect(page.get_by_text("The first 200 are shown. Search for the others.")).to_be_visible()
+    expect(page.get_by_text("The first 200 characters are shown. Search to find others.")).to_be_visible()
     expect(page.get_by_label("Crowd 204")).to_have_count(0)
     page.get_by_label("Crowd 001").check()
     page.get_by_label("Story name").fill("Two of many")
