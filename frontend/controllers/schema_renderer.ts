@@ -46,9 +46,6 @@ export default class SchemaRenderer extends Controller<HTMLElement> {
   choose({ currentTarget }: Event): void {
     save(CHOSEN_TAB, (currentTarget as HTMLElement).id)
     this.refresh()
-    // Who was far down in the old tab begins at the top of the new one.
-    const top = this.panelTargets.find((panel) => !panel.hidden)?.getBoundingClientRect().top ?? 0
-    if (top < this.tablistTarget.getBoundingClientRect().bottom) this.element.scrollIntoView()
   }
 
   move(event: KeyboardEvent): void {

@@ -69,6 +69,9 @@ async def test_each_tab_of_the_schema_is_on_the_page_with_its_settings(sqlite_ur
                 said.setdefault(leaf["x-ui"]["tab"], set()).add(path)
     said["prompts"].remove("prompt.modules")
     assert shown == said
+    # Without scripts, nothing is behind a tab.
+    assert re.search(r'role="tablist"[^>]* hidden>', html)
+    assert not re.search(r'class="setting-panel"[^>]* hidden', html)
 
 
 async def test_what_matters_only_in_a_group_is_hidden_elsewhere(sqlite_url: str, tmp_path: Path) -> None:
