@@ -196,7 +196,7 @@ def parse_json(
     except RecursionError:
         raise ParseError(f"{what} is nested too deeply.") from None
     except ValueError as error:
-        raise ParseError(f"{what} holds a number that cannot be read: {error}.") from None
+        raise ParseError(f"{what} contains a number that cannot be read: {error}.") from None
 
 
 def check_nesting(text: str, what: str, max_values: int) -> None:
@@ -206,7 +206,7 @@ def check_nesting(text: str, what: str, max_values: int) -> None:
         return
     structure = _structure(text)
     if len(structure) - structure.count(b"]") > max_values:
-        raise ParseError(f"{what} holds more than {max_values:,} values.")
+        raise ParseError(f"{what} contains more than {max_values:,} values.")
     steps = structure.replace(b",", b"")
     deepest = max(itertools.accumulate(92 - code for code in steps), default=0)
     if deepest > MAX_JSON_DEPTH:
@@ -348,7 +348,7 @@ class LooseObject:
         """A whole number that should be one of several; any other is noted, and given back all the same."""
         value = self.integer(key, default=default)
         if value not in choices:
-            self.report.broken(self.at(key), f"{value} is none of {', '.join(map(str, choices))}")
+            self.report.broken(self.at(key), f"{value} is not one of {', '.join(map(str, choices))}")
         return value
 
     def object(self, *keys: str) -> dict[str, Json]:

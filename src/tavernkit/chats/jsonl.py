@@ -209,7 +209,7 @@ def parse_line(line: str, limits: ChatLimits) -> Json:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ParseError(f"{constant} is no JSON.")
+    raise ParseError(f"{constant} is not JSON.")
 
 
 def _is_header(record: dict[str, Json]) -> bool:

@@ -87,7 +87,7 @@ def run(pipeline: Pipeline, ctx: Context) -> Plan:
     pipeline.run(ctx)
     if ctx.failure is not None and not ctx.is_settled:
         raise PipelineError(
-            "a stage has caught this failure, but there is no finished prompt: who catches it must put blocks into"
+            "a stage has caught this failure, but there is no finished prompt: the stage must put blocks into"
             " ctx.blocks and call settle(ctx)",
             stage=ctx.failure.stage,
         ) from ctx.failure

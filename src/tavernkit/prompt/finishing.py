@@ -54,7 +54,7 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     if ctx.trim_strategy not in (None, report.strategy):
         ctx.warn(
             "trim_strategy_ignored",
-            f"The prompt is trimmed by {report.strategy}: the platform leaves no choice, and"
+            f"The prompt is trimmed by {report.strategy}: on this platform,"
             f" trim_strategy={ctx.trim_strategy!r} has no effect.",
             strategy=report.strategy,
         )
@@ -72,7 +72,7 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     if overflow is None and report.eviction_count:
         ctx.warn(
             "trimmed",
-            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit"
+            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were trimmed to fit"
             f" {report.budget_tokens} tokens.",
             error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
             evicted=report.eviction_count,

@@ -276,7 +276,7 @@ async def test_warnings_are_told_and_stand_in_nobodys_way(pages: ProfilePages) -
         (await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)).text
     )
     assert "2 warnings. The profile can be saved." in checked
-    assert "Nobody reads this field." in checked
+    assert "This field is unknown and not used." in checked
     assert "The name in the JSON is ignored" in checked
     saved = await pages.save(id, typed, headers=STREAMS)
     assert saved.status_code == 200

@@ -162,7 +162,9 @@ def _entry_id(source: LooseObject) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None:
-        source.report.broken(source.at("id"), "an id is a number or a text; the place in the book stands in")
+        source.report.broken(
+            source.at("id"), "an id must be a number or a text; the position in the book is used instead"
+        )
     return None
 
 

@@ -124,7 +124,7 @@ def read_regex_scripts(source: Source, *, strict: bool = False) -> Imported[tupl
         case Mapping() if "findRegex" in document or "scriptName" in document:
             scripts = (decode(RegexScript, document, report),)
         case Mapping():
-            raise PresetParseError("The file is no regex script: it has neither a findRegex nor a scriptName.")
+            raise PresetParseError("The file is not a regex script: it has neither a findRegex nor a scriptName.")
         case _:
             raise PresetParseError(
                 f"A file of regex scripts holds one script or a list; this one is {kind_of(document)}."
