@@ -2,7 +2,7 @@
 
 They go into a folder of the machine's temporary files, or into the one that is named. The pictures of the README are
 taken again in `docs/screenshots/`. A real server with the scripted model and an empty data folder shows a story that is
-told here. The pages are found as a reader finds them: through the links at the top, and one further into each.
+told here. The pages are found as a reader finds them: through links.
 """
 
 from __future__ import annotations
@@ -33,17 +33,6 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST_BYTES = 150_000
 QUALITIES = (82, 70, 55, 40)
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# The pages of one conversation.
-INSIDE = {
-    "members": "panel/members",
-    "settings": "panel/settings",
-    "lore": "panel/lore",
-    "injections": "panel/prompt",
-    "runs": "panel/runs",
-    "pipelines": "panel/pipelines",
-    "tree": "tree",
-    "prompt": "preview",
-}
 TITLE = "The letter that came back"
 STORY = (
     (
@@ -122,18 +111,18 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     """The name and address of each page that a reader can find."""
     group, run = speak_in_group(page)
     chat = f"/conversations/{conversation_id}"
-    found = {"home": "/", "sign-in": "/sign-in", "chat": chat, "group": group, "run": run}
-    found["state"] = f"{group}?panel=state"
-    found |= {f"chat-{name}": f"{chat}/{path}" for name, path in INSIDE.items()}
+    found = {"home": "/", "sign-in": "/sign-in", "sign-up": "/sign-up", "chat": chat, "group": group, "run": run}
+    found |= {"state": f"{group}?panel=state", "docs": "/docs/guide", "missing": "/nothing"}
     page.goto("/")
-    doors = [*_links(page, "header nav"), *_links(page, "main")]
-    for path in doors:
-        found.setdefault(_name(path), path)
-    for path in list(found.values()):
-        page.goto(path)
-        for further in _links(page, "main"):
-            if further.startswith(path if path.endswith("/") else f"{path}/"):
-                found.setdefault(_name(further), further)
+    found |= {_name(path): path for path in _links(page, "header nav")}
+    # Each page may lead to further ones; of pages that differ only in an id, the first is taken.
+    waiting = list(found.values())
+    while waiting:
+        page.goto(waiting.pop(0))
+        for path in _links(page, "main"):
+            if _name(path) not in found and path not in found.values():
+                found[_name(path)] = path
+                waiting.append(path)
     return found
 
 
@@ -207,7 +196,9 @@ def _links(page: Page, inside: str) -> list[str]:
     found: list[str] = page.locator(f"{inside} a[href^='/']:not([download])").evaluate_all(
         "links => links.map((link) => link.pathname)"
     )
-    return [path for path in found if not path.startswith(("/api/", "/static/")) and "/export" not in path]
+    # The documentation has one layout and is not translated: one page of it is enough.
+    others = ("/api/", "/static/", "/docs/")
+    return [path for path in found if not path.startswith(others) and "/export" not in path]
 
 
 def _name(path: str) -> str:

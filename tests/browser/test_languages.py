@@ -51,22 +51,13 @@ def test_every_page_has_room_for_its_words_on_the_smallest_phone(
     profile = Profile(browser, server, LOCALES[language])
     found: list[str] = []
     for name, path in pages.items():
-        page = profile.open(NARROWEST, "light", None)
+        page = profile.open(NARROWEST, "light", "404")
         page.goto(path)
         assert page.locator("html").get_attribute("lang") == language
         found += [f"{name}: {problem}" for problem in cut_off(page)]
-    problems = [*found, *profile.close()]
-    assert not problems, "\n".join(problems)
-
-
-def test_every_page_has_room_for_longer_labels(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> None:
-    profile = Profile(browser, server)
-    found: list[str] = []
-    for name, path in pages.items():
-        page = profile.open(NARROWEST, "light", None)
-        page.goto(path)
-        lengthen_labels(page)
-        found += [f"{name}: {problem}" for problem in cut_off(page)]
+        if language == "en":
+            lengthen_labels(page)
+            found += [f"{name}, with longer labels: {problem}" for problem in cut_off(page)]
     problems = [*found, *profile.close()]
     assert not problems, "\n".join(problems)
 
