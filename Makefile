@@ -9,8 +9,8 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 CORES := $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
-# Many tests wait for a browser, a lease or a server that starts: two workers for each core.
-WORKERS := $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+# Many tests wait for a browser, a lease or a server that starts: one worker more than there are cores.
+WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-quick install check coverage mutation bench screenshots fuzz soak lock clean
