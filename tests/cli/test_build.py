@@ -393,6 +393,20 @@ class TestStory:
         assert all(text in told for text in ("You are Ysolde.", "Ines is late.", "Rain.", "Oh, noon."))
         assert result.document["options"]["stop"] == ["THE END"]
 
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({}, "Fog."),
+            ({"experimental_macro_engine": True}, "Fog."),
+            ({"experimental_macro_engine": False}, "{{if 1}}Fog.{{/if}}"),
+        ],
+    )
+    def test_settings_choose_the_macro_engine(self, write: Write, fields: dict[str, Any], said: str) -> None:
+        settings = write("settings.json", {"power_user": {"trim_sentences": False} | fields})
+        preset = write("preset.json", {"prompts": [{"identifier": "nsfw", "content": "{{if 1}}Fog.{{/if}}"}]})
+        built = run("build", "--settings", settings, "--preset", preset, "--json").document
+        assert said in [message["content"] for message in built["payload"]]
+
     def test_settings_that_are_set_to_text_completion(self, card_json: Path, write: Write) -> None:
         settings = write(
             "settings.json",

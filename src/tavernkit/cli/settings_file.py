@@ -22,6 +22,7 @@ from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, ex
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
+from tavernkit.sillytavern.settings import macro_engine
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, read_settings
 from tavernkit.values import Json, Value
 
@@ -99,6 +100,7 @@ def _whole(source: LooseObject) -> SettingsFile:
                 )
             ),
             bias_presets=_bias_presets(source.nested("oai_settings").nested("bias_presets")),
+            macros=macro_engine(source) or settings.story.macros,
         ),
         user_name=source.text("username"),
         preset=_preset(source),
