@@ -442,6 +442,12 @@ class TestStory:
         assert document["options"]["max_tokens"] == 50
         assert (document["options"]["temperature"], document["options"]["typical_p"]) == (0.3, 0.9)
 
+    def test_a_text_preset_without_a_length_of_the_reply_asks_for_none(self, write: Write) -> None:
+        preset = write("preset.json", {"temp": 0.3, "rep_pen": 1.5, "typical": 0.9})
+        options = run("build", "--preset", preset, "--json").document["options"]
+        assert options["truncation_length"] == 8192
+        assert "max_tokens" not in options
+
     def test_a_template_beside_settings_for_text_completion_keeps_their_budget(
         self, card_json: Path, write: Write
     ) -> None:
