@@ -170,6 +170,9 @@ BROKEN: dict[str, Broken] = {
     "a script that is no object": Broken("--regex", [{"findRegex": "a"}, 5], "regex_scripts[1]"),
     "a script's pattern that is an object": Broken("--regex", {"scriptName": "x", "findRegex": {"a": 1}}, "findRegex"),
     "a script's trims": Broken("--regex", {"findRegex": "a", "trimStrings": [{}]}, "trimStrings[0]"),
+    "a script's switch": Broken("--regex", {"findRegex": "a", "promptOnly": "sure"}, "promptOnly"),
+    "a script's place": Broken("--regex", {"findRegex": "a", "placement": [1, "2"]}, "placement[1]"),
+    "a script's depth": Broken("--regex", {"findRegex": "a", "minDepth": "deep"}, "minDepth"),
     "a pattern that is none": Broken(
         "--regex", {"scriptName": "Quotes", "findRegex": "/(/g", "placement": [1, 2], "promptOnly": True}, "Quotes"
     ),
@@ -222,6 +225,7 @@ BROKEN: dict[str, Broken] = {
     # Chats
     "a line that is no JSON": Broken("--history", chat(MESSAGE, "{broken", MESSAGE), "line 3"),
     "a message that is no text": Broken("--history", chat(MESSAGE | {"mes": {"a": 1}}), "message 1.mes"),
+    "a message that is a yes": Broken("--history", chat(MESSAGE | {"mes": True}), "message 1.mes"),
     "a speaker's switch": Broken("--history", chat(MESSAGE | {"is_user": "yes"}), "message 1.is_user"),
     "the place of a chat's note": Broken(
         "--history",
