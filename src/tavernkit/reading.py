@@ -92,19 +92,21 @@ class Imported(NamedTuple, Generic[T]):
 
 
 class ReportBuilder:
-    """Collects notes while a file is read; a flood of them is cut off with a last note that says so."""
+    """Collects notes while a file is read; a flood of them is cut off with a last note that says so.
+
+    What is broken is counted apart, so that a flood of harmless notes cannot hide it.
+    """
 
     LIMIT = 500
 
     def __init__(self) -> None:
         self._notes: list[Note] = []
-        self._left_out = 0
+        self._counts = {True: 0, False: 0}
 
     def add(self, path: str, outcome: Outcome, message: str, *, is_broken: bool = False) -> None:
-        if len(self._notes) < self.LIMIT:
+        self._counts[is_broken] += 1
+        if self._counts[is_broken] <= self.LIMIT:
             self._notes.append(Note(path=path, outcome=outcome, message=message, is_broken=is_broken))
-        else:
-            self._left_out += 1
 
     def converted(self, path: str, message: str) -> None:
         """Note a field that is spelt in another way than usual, and means the same."""
@@ -127,8 +129,9 @@ class ReportBuilder:
     ) -> ImportReport:
         """The report; a strict reader's raises `error` where something is broken."""
         notes = list(self._notes)
-        if self._left_out:
-            notes.append(Note(path="", outcome="ignored", message=f"{self._left_out} further notes left out"))
+        left_out = sum(self._counts.values()) - len(notes)
+        if left_out:
+            notes.append(Note(path="", outcome="ignored", message=f"{left_out} further notes left out"))
         report = ImportReport(format=format, notes=tuple(notes), file=file, error=error)
         if strict:
             report.refuse_broken()

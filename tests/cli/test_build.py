@@ -393,6 +393,20 @@ class TestStory:
         assert all(text in told for text in ("You are Ysolde.", "Ines is late.", "Rain.", "Oh, noon."))
         assert result.document["options"]["stop"] == ["THE END"]
 
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({}, "Fog."),
+            ({"experimental_macro_engine": True}, "Fog."),
+            ({"experimental_macro_engine": False}, "{{if 1}}Fog.{{/if}}"),
+        ],
+    )
+    def test_settings_choose_the_macro_engine(self, write: Write, fields: dict[str, Any], said: str) -> None:
+        settings = write("settings.json", {"power_user": {"trim_sentences": False} | fields})
+        preset = write("preset.json", {"prompts": [{"identifier": "nsfw", "content": "{{if 1}}Fog.{{/if}}"}]})
+        built = run("build", "--settings", settings, "--preset", preset, "--json").document
+        assert said in [message["content"] for message in built["payload"]]
+
     def test_settings_that_are_set_to_text_completion(self, card_json: Path, write: Write) -> None:
         settings = write(
             "settings.json",
@@ -427,6 +441,12 @@ class TestStory:
         assert isinstance(document["payload"], str)
         assert document["options"]["max_tokens"] == 50
         assert (document["options"]["temperature"], document["options"]["typical_p"]) == (0.3, 0.9)
+
+    def test_a_text_preset_without_a_length_of_the_reply_asks_for_none(self, write: Write) -> None:
+        preset = write("preset.json", {"temp": 0.3, "rep_pen": 1.5, "typical": 0.9})
+        options = run("build", "--preset", preset, "--json").document["options"]
+        assert options["truncation_length"] == 8192
+        assert "max_tokens" not in options
 
     def test_a_template_beside_settings_for_text_completion_keeps_their_budget(
         self, card_json: Path, write: Write

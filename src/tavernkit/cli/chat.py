@@ -89,13 +89,11 @@ def convert(
 
 
 def _load(file: Path, user: str, character: str) -> tuple[tuple[ChatFile, ...], ImportReport]:
-    from datetime import UTC, datetime
-
     from tavernkit.chats import read_chat
 
     data = read_input(file)
     with about(file):
-        return read_chat(data, user_name=user, character_name=character, now=lambda: datetime.now(UTC))
+        return read_chat(data, user_name=user, character_name=character)
 
 
 def _targets(output: Path, count: int) -> list[Path]:

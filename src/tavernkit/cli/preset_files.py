@@ -10,7 +10,7 @@ import msgspec
 
 from tavernkit.cli.errors import UsageError, display_name
 from tavernkit.cli.files import read_noted
-from tavernkit.reading import ImportReport, ReportBuilder
+from tavernkit.reading import ImportReport
 from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.files import is_preset_file, read_preset_file
 from tavernkit.sillytavern.presets import (
@@ -25,7 +25,6 @@ from tavernkit.sillytavern.presets import (
     read_preset,
 )
 from tavernkit.sillytavern.presets.fields import PresetFile
-from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.values import Value
 
 LABELS = {
@@ -78,7 +77,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     found: dict[str, tuple[str, PresetFile]] = {}
     reports: list[ImportReport] = []
     for file in files:
-        for part, value in parts_of(read_noted(file, _read, reports)):
+        for part, value in parts_of(read_noted(file, read_preset, reports)):
             if part in found:
                 raise UsageError(
                     f"{found[part][0]} and {display_name(file)} both contain {LABELS[part]}. Use one of them."
@@ -98,14 +97,6 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     )
 
 
-def _read(data: bytes) -> tuple[SillyTavernPreset, ImportReport]:
-    preset, report = read_preset(data)
-    notes = ReportBuilder()
-    if isinstance(preset, ChatPreset | TextPreset):
-        embedded_scripts(preset.extensions, notes)
-    return preset, report.with_(notes=(*report.notes, *notes.build(report.format).notes))
-
-
 def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
     """The parts of a setup that the file holds, by their names."""
     if not isinstance(preset, MasterExport):
@@ -119,7 +110,7 @@ def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
 
 def _expected(file: Path, part: str, reports: list[ImportReport]) -> PresetFile:
     """The one part that the file was named for, alone or out of a master export."""
-    held = dict(parts_of(read_noted(file, _read, reports)))
+    held = dict(parts_of(read_noted(file, read_preset, reports)))
     if part not in held:
         raise UsageError(
             f"{display_name(file)} is not {LABELS[part]}: it contains {_and(LABELS[other] for other in held)}."

@@ -85,7 +85,7 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         insertion_order=source.integer("insertion_order", default=100),
         name=source.optional_text("name"),
         comment=source.text("comment"),
-        position=source.optional_text("position"),
+        position=_position(source),
         priority=source.optional_integer("priority"),
         case_sensitive=source.optional_flag("case_sensitive"),
         use_regex=source.flag("use_regex"),
@@ -93,6 +93,13 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         unknown=source.rest(),
         spelling=Spelling(format="character_book", fields=source.source),
     )
+
+
+def _position(source: LooseObject) -> str | None:
+    position = source.optional_text("position")
+    if position not in (None, "", "before_char", "after_char"):
+        source.report.broken(source.at("position"), f"{position[:40]!r} is neither before_char nor after_char")
+    return position
 
 
 def write_character_book(book: Book, *, spec: Literal["v2", "v3"] = "v3") -> dict[str, Json]:

@@ -74,6 +74,11 @@ def read_preset(source: Source, *, strict: bool = False) -> Imported[SillyTavern
         if field in document and not isinstance(document[field], str):
             raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; use \"\" for an empty one.")
     preset = decode(kind, document, builder)
+    if isinstance(preset, ChatPreset | TextPreset) and preset.extensions:
+        # The module of scripts reads them as a part of preset files is read, and so stands on this package.
+        from tavernkit.sillytavern.regex_scripts import embedded_scripts
+
+        embedded_scripts(preset.extensions, builder)
     report = builder.build(FORMATS[kind], file=file, error=error)
     if kind is MasterExport:
         report = report.with_(error=_error_of_part(report.broken))
