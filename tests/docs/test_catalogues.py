@@ -11,6 +11,7 @@ from tavernkit.playground.base.languages import LANGUAGES
 from tests.docs.unmarked import FRONTEND, Found, in_python, in_scripts, in_templates
 
 KEY, CHECKED = "a key of the keyboard", "how checks of fields begin, whose reasons stay English"
+RECORD = "the records of steps are in English, as the library writes them"
 OWN = "what a new profile begins with; it is the person's own text from then on"
 NAMES = {
     "TavernKit": "the name of the application",
@@ -21,6 +22,9 @@ NAMES = {
     "Say one word": "what a model is asked to find out whether it answers",
     "Shorten the memory or the prompts, or raise the context size": "part of an error of the library",
     "The body of the request": "part of an error of the library",
+    "The run was interrupted and is not taken up again": RECORD,
+    "Chosen manually": "kept in a row in English, with the cause by which a page says it",
+    "The provider {…} does not exist. Add it, or remove it from the step": RECORD,
     "The run was taken over or has ended in the meantime. Nothing was written": "for the log",
     "The server answered": "caught by the script that throws it",
     "auto px": "a size",

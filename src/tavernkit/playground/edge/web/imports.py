@@ -56,7 +56,7 @@ async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) ->
             if not named:
                 raise Refused("invalid", _("Choose a file first."))
             return [
-                await _outcome(titled(name, "File"), import_one(await file.read(), PurePath(name).stem))
+                await _outcome(titled(name, _("File")), import_one(await file.read(), PurePath(name).stem))
                 for name, file in named
             ]
     except Refused as refused:
