@@ -19,7 +19,7 @@ def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     open_tab(page)
     expect(page.locator(".panel-empty")).to_contain_text("No state yet.")
     follow(page, example("rpg_state"))
-    expect(page.locator(".panel-empty")).to_contain_text("comes with the next reply")
+    expect(page.locator(".panel-empty")).to_contain_text("The state appears here with the next reply.")
     play(story, "One.")
     card = page.locator("#card_rpg_state")
     expect(field(card, "Health")).to_have_text("0")

@@ -85,7 +85,7 @@ def test_switching_automatic_replies_off_stops_the_characters(page: Page, gate: 
     page.get_by_role("button", name="Side panel", exact=True).click()
     page.locator("#panel_tab_settings").click()
     page.locator("#layer_space").click()
-    page.get_by_label("Auto mode", exact=True).uncheck()
+    page.get_by_role("checkbox", name="Auto mode").uncheck()
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     gate.open()
     expect(group.bar).to_contain_text("Idle")
