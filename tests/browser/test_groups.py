@@ -123,7 +123,7 @@ def test_an_order_for_a_round_that_is_over_shows_how_it_is_now(
     expect(group.replies).to_have_count(group.before + 2)
     dialog.get_by_role("button", name="Save order").click()
     expect(dialog.get_by_role("alert")).to_contain_text("The round has changed in the meantime.")
-    expect(dialog.get_by_role("alert")).to_contain_text("You had chosen: Tansy.")
+    expect(dialog.get_by_role("alert")).to_contain_text("you chose: Tansy.")
     dialog.get_by_role("combobox").first.select_option(label="Tansy")
     dialog.get_by_role("button", name="Start round").click()
     expect(group.replies).to_have_count(group.before + 3)
