@@ -38,7 +38,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
     branch = _branch(page, "By the sea")
     page.goto(f"/conversations/{branch}/tree")
     node = page.locator(f"#node_{branch}")
-    node.get_by_text("Rename By the sea").click()
+    node.get_by_text("Rename", exact=True).first.click()
     node.get_by_label("Title").fill("In the hills")
     node.get_by_label("Title").press("Enter")
     expect(node.get_by_role("heading")).to_have_text("In the hills")
