@@ -61,7 +61,7 @@ def test_a_process_with_another_key_says_so_at_its_start_and_in_its_replies(
         assert worker.has_said(WARNING)
         run = reply_with_stored_key(visit, scripted_model.base_url)
         assert run["status"] == "failed"
-        assert "another secret key than this process has" in run["error"]["message"]
+        assert "stored with a different secret key" in run["error"]["message"]
         assert "TAVERNKIT_SECRET_KEY" in run["error"]["message"]
 
 
