@@ -60,8 +60,8 @@ mutation: $(STAMP) ## which share of small changes in five rooms their tests not
 bench: $(STAMP) ## measure against baselines in the same run
 	$(BIN)/tavernkit bench
 
-screenshots: $(STAMP) ## pictures of every page into docs/screenshots
-	@sh scripts/ensure-chromium
+screenshots: $(STAMP) ## pictures of every page in every language; those of the README into docs/screenshots
+	@sh scripts/ensure-chromium --with-chinese-font
 	PYTHONPATH=. $(BIN)/python scripts/screenshots.py
 
 fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files

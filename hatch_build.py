@@ -61,8 +61,11 @@ class CustomBuildHook(BuildHookInterface[Any]):
         except BuildError as error:
             self.app.abort(f"TavernKit cannot be built: {error}")
         if version == "standard":
-            # An editable install finds the scripts where they are.
+            # An editable install finds the scripts and the documentation where they are.
             build_data["force_include"][str(Path(self.root) / "benchmarks")] = "tavernkit/benchmark_scripts"
+            docs = Path(self.root) / "docs"
+            for page in docs.rglob("*.md"):
+                build_data["force_include"][str(page)] = f"tavernkit/documentation/{page.relative_to(docs).as_posix()}"
 
 
 def build(root: Path) -> None:

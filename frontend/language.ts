@@ -4,10 +4,13 @@ type Values = Record<string, string | number>
 
 const language = document.documentElement.lang || "en"
 const known: Record<string, string[]> = JSON.parse(document.getElementById("messages_of_scripts")?.textContent || "{}")
-const numbers = new Intl.NumberFormat(language)
+// The language of the page, as it is written where the reader lives.
+export const locale = navigator.languages.find((wish) => wish.split("-")[0] === language.split("-")[0]) ?? language
+const numbers = new Intl.NumberFormat(locale)
 const rules = new Intl.PluralRules(language)
 // The order in which catalogues have the forms of a sentence: Russian has three, Chinese one.
-const forms = (["one", "few", "many", "other"] as const).filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
+const order: Intl.LDMLPluralRule[] = ["one", "few", "many", "other"]
+const forms = order.filter((form) => rules.resolvedOptions().pluralCategories.includes(form))
 
 /** The sentence in the language of the page, with its values in their places. */
 export function _(template: string, values: Values = {}): string {

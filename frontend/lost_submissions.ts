@@ -1,4 +1,5 @@
 import { navigator } from "@hotwired/turbo"
+import { _ } from "./language"
 import { showProblem } from "./problem"
 import { isTimeout } from "./request_limit"
 
@@ -17,11 +18,12 @@ export function reportLostSubmissions(): void {
     const late = timedOut.get(event.target)
     timedOut.delete(event.target)
     if (late) {
-      showProblem(`${late} Your text is still here. Try again.`, event.target)
+      showProblem(_("{problem} Your text is kept. Try again.", { problem: late }), event.target)
     } else if (!response) {
-      showProblem("The server did not answer. Your words are still here; try again in a moment.", event.target)
+      showProblem(_("The server did not answer. Your text is kept. Try again in a moment."), event.target)
     } else if (!SHOWN.some((type) => response.headers.get("Content-Type")?.startsWith(type))) {
-      showProblem(`The server could not do that (${response.status}). Your words are still here; try again.`, event.target)
+      const status = String(response.status)
+      showProblem(_("The request failed (status {status}). Your text is kept. Try again.", { status }), event.target)
     }
   })
   keepConsoleQuiet()
@@ -50,5 +52,5 @@ function reportTimeout(target: Element, error: DOMException): void {
   }
   // Turbo would go to the page without itself, and wait for the same server once more.
   if (target === document.documentElement) navigator.currentVisit?.fail()
-  showProblem(`${error.message} Try again.`, target)
+  showProblem(_("{problem} Try again.", { problem: error.message }), target)
 }

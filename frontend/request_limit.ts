@@ -1,3 +1,5 @@
+import { ngettext } from "./language"
+
 const USUAL_SECONDS = 30
 // Files may be large and connections slow.
 const UPLOAD_SECONDS = 1_800
@@ -23,7 +25,11 @@ export function isTimeout(error: unknown): error is DOMException {
 
 function limited(signal: AbortSignal | null | undefined, seconds: number): AbortSignal {
   const limit = new AbortController()
-  const sentence = `The server did not answer within ${seconds} seconds.`
+  const sentence = ngettext(
+    "The server did not answer within {count} second.",
+    "The server did not answer within {count} seconds.",
+    seconds,
+  )
   setTimeout(() => limit.abort(new DOMException(sentence, "TimeoutError")), seconds * 1_000)
   signal?.addEventListener("abort", () => limit.abort(signal.reason))
   return limit.signal

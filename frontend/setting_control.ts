@@ -1,3 +1,4 @@
+import { _ } from "./language"
 import type { Json } from "./settings_store"
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
@@ -61,7 +62,7 @@ export class SettingControl {
   // What counts while nothing is set here.
   show(inherited: Json): void {
     if (!(this.control instanceof HTMLSelectElement) && this.element.dataset.control !== "tags" && this.isNullable)
-      this.control.placeholder = inherited === null ? "Not set" : String(inherited)
+      this.control.placeholder = inherited === null ? _("Not set") : String(inherited)
     this.moveSlider()
   }
 
@@ -72,8 +73,8 @@ export class SettingControl {
 
   // A value in words, for who has to choose between two.
   inWords(value: Json): string {
-    if (value === null || value === "") return "Nothing"
-    if (typeof value === "boolean") return value ? "On" : "Off"
+    if (value === null || value === "") return _("Empty")
+    if (typeof value === "boolean") return value ? _("On") : _("Off")
     if (Array.isArray(value)) return value.join(", ")
     const { control } = this
     if (!(control instanceof HTMLSelectElement)) return String(value)

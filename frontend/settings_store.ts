@@ -1,3 +1,4 @@
+import { _ } from "./language"
 import { limitedFetch } from "./request_limit"
 import { setUnsaved } from "./unsaved"
 
@@ -107,7 +108,7 @@ export class SettingsStore {
     if (!current || this.sending || current.settings_version < this.version) return
     const changed = this.differing(current)
     for (const path of changed) this.news.add(path)
-    if (changed.length > 0) this.status = "Settings were changed elsewhere."
+    if (changed.length > 0) this.status = _("Settings were changed elsewhere.")
     this.isBehind = inside !== undefined && this.typed(inside) === undefined && this.wouldChange(inside, current)
     if (this.isBehind) {
       this.changed()
@@ -133,7 +134,7 @@ export class SettingsStore {
     const answer = await this.send(sent)
     this.sending = undefined
     if (answer) await this.answered(answer, sent)
-    else this.tryAgain(sent, "The server did not answer; trying again. What you typed is still here.")
+    else this.tryAgain(sent, _("The server did not answer. Your changes are kept and saved again soon."))
   }
 
   private async send(sent: Map<string, Json>): Promise<Response | undefined> {
@@ -151,11 +152,11 @@ export class SettingsStore {
     if (answer.ok) {
       this.adopt(body as Settings)
       this.retry = FIRST_RETRY_MS
-      this.changed(this.waiting === 0 ? "Saved" : "")
+      this.changed(this.waiting === 0 ? _("Saved") : "")
       return this.flush()
     }
     const { error } = body as Refusal
-    const sentence = error?.sentence ?? `The server could not do that (${answer.status}).`
+    const sentence = error?.sentence ?? _("The server answered with error {status}.", { status: String(answer.status) })
     if (error?.code === "stale" && error.current) {
       this.compare(sent, error.current)
       return this.flush()
@@ -201,7 +202,9 @@ export class SettingsStore {
     }
     for (const [path, conflict] of this.conflicts) conflict.theirs = ownIn(current, path)
     this.adopt(current)
-    this.changed(this.conflicts.size > 0 ? "Not all is saved: somebody has changed the same settings." : this.status)
+    this.changed(
+      this.conflicts.size > 0 ? _("Not everything is saved: the same settings were changed elsewhere.") : this.status,
+    )
   }
 
   private refuse(sent: Map<string, Json>, sentence: string): void {
@@ -211,7 +214,7 @@ export class SettingsStore {
       if (bad.length > 0 && !bad.includes(path)) this.putBack(path, value)
       else if (!this.pending.has(path)) this.held.set(path, { value, sentence })
     }
-    this.changed("Not all is saved.")
+    this.changed(_("Not everything is saved."))
     this.later(PAUSE_MS)
   }
 

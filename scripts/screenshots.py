@@ -1,17 +1,20 @@
-"""Pictures of every page, light and dark, on a desktop and on a phone, into `docs/screenshots/`: `make screenshots`.
+"""Pictures of every page: in each language, light and dark, on a desktop and on a phone: `make screenshots`.
 
-A real server with the scripted model and an empty data folder shows a story that is told here. The pages are found as
-a reader finds them: through the links at the top, and one further into each.
+They go into a folder of the machine's temporary files, or into the one that is named. The pictures of the README are
+taken again in `docs/screenshots/`. A real server with the scripted model and an empty data folder shows a story that is
+told here. The pages are found as a reader finds them: through links.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,24 +24,15 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
-FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
-SIZES = {"desktop": (1280, 900, 1), "phone": (390, 844, 2)}
+README = Path(__file__).parents[1] / "docs" / "screenshots"
+SIZES = {"desktop": (1280, 900, 1), "phone": (360, 740, 2)}
+LOCALES = {"en": "en-GB", "ru": "ru-RU", "zh-Hans": "zh-CN"}
+"""What the browser asks for, by the language that it gets."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # Small enough to be kept with the code.
 MOST_BYTES = 150_000
 QUALITIES = (82, 70, 55, 40)
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# The pages of one conversation.
-INSIDE = {
-    "members": "panel/members",
-    "settings": "panel/settings",
-    "lore": "panel/lore",
-    "injections": "panel/prompt",
-    "runs": "panel/runs",
-    "pipelines": "panel/pipelines",
-    "tree": "tree",
-    "prompt": "preview",
-}
 TITLE = "The letter that came back"
 STORY = (
     (
@@ -117,40 +111,39 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     """The name and address of each page that a reader can find."""
     group, run = speak_in_group(page)
     chat = f"/conversations/{conversation_id}"
-    found = {"home": "/", "sign-in": "/sign-in", "chat": chat, "group": group, "run": run}
-    found["state"] = f"{group}?panel=state"
-    found |= {f"chat-{name}": f"{chat}/{path}" for name, path in INSIDE.items()}
+    found = {"home": "/", "sign-in": "/sign-in", "sign-up": "/sign-up", "chat": chat, "group": group, "run": run}
+    found |= {"state": f"{group}?panel=state", "docs": "/docs/guide", "missing": "/nothing"}
     page.goto("/")
-    doors = [*_links(page, "header nav"), *_links(page, "main")]
-    for path in doors:
-        found.setdefault(_name(path), path)
-    for path in list(found.values()):
-        page.goto(path)
-        for further in _links(page, "main"):
-            if further.startswith(path if path.endswith("/") else f"{path}/"):
-                found.setdefault(_name(further), further)
+    found |= {_name(path): path for path in _links(page, "header nav")}
+    # Each page may lead to further ones; of pages that differ only in an id, the first is taken.
+    waiting = list(found.values())
+    while waiting:
+        page.goto(waiting.pop(0))
+        for path in _links(page, "main"):
+            if _name(path) not in found and path not in found.values():
+                found[_name(path)] = path
+                waiting.append(path)
     return found
 
 
-def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """The name of each picture, and the picture."""
-    for device, (width, height, scale) in SIZES.items():
-        for theme in THEMES:
-            context = browser.new_context(
-                base_url=server.url,
-                viewport={"width": width, "height": height},
-                device_scale_factor=scale,
-                color_scheme=theme,
-                reduced_motion="reduce",
-                locale="en-GB",
-                timezone_id="Europe/London",
-            )
-            page = context.new_page()
-            for name, path in pages.items():
-                page.goto(path)
-                page.evaluate("document.fonts.ready")
-                yield f"{name}-{device}-{theme}", page.screenshot()
-            context.close()
+def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iterator[tuple[str, str, bytes]]:
+    """The language and the name of each picture, and the picture."""
+    for language, (device, (width, height, scale)), theme in product(LOCALES, SIZES.items(), THEMES):
+        context = browser.new_context(
+            base_url=server.url,
+            viewport={"width": width, "height": height},
+            device_scale_factor=scale,
+            color_scheme=theme,
+            reduced_motion="reduce",
+            locale=LOCALES[language],
+            timezone_id="Europe/London",
+        )
+        page = context.new_page()
+        for name, path in pages.items():
+            page.goto(path)
+            page.evaluate("document.fonts.ready")
+            yield language, f"{name}-{device}-{theme}", page.screenshot()
+        context.close()
 
 
 def shrink(picture: bytes) -> bytes:
@@ -171,7 +164,9 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise SystemExit("Pictures need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description="Take a picture of every page.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(tempfile.gettempdir()) / "tavernkit-screenshots")
+    target: Path = parser.parse_args().folder
     with (
         tempfile.TemporaryDirectory() as folder,
         running(ScriptedModel(Path(folder), delay=0.02)) as model,
@@ -182,12 +177,18 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"]
         )
-        page = browser.new_page(base_url=server.url)
+        page = browser.new_page(base_url=server.url, locale=LOCALES["en"])
         pages = pages_of(page, conversation_id)
-        for name, picture in take(browser, server, pages):
-            (FOLDER / f"{name}.webp").write_bytes(shrink(picture))
+        count = 0
+        for language, name, picture in take(browser, server, pages):
+            file = target / language / f"{name}.webp"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(shrink(picture))
+            if language == "en" and (README / file.name).exists():
+                shutil.copyfile(file, README / file.name)
+            count += 1
         browser.close()
-    print(f"{len(pages)} pages, {len(pages) * len(SIZES) * len(THEMES)} pictures in {FOLDER}")
+    print(f"{len(pages)} pages, {count} pictures in {target}")
 
 
 def _links(page: Page, inside: str) -> list[str]:
@@ -195,7 +196,9 @@ def _links(page: Page, inside: str) -> list[str]:
     found: list[str] = page.locator(f"{inside} a[href^='/']:not([download])").evaluate_all(
         "links => links.map((link) => link.pathname)"
     )
-    return [path for path in found if not path.startswith(("/api/", "/static/")) and "/export" not in path]
+    # The documentation has one layout and is not translated: one page of it is enough.
+    others = ("/api/", "/static/", "/docs/")
+    return [path for path in found if not path.startswith(others) and "/export" not in path]
 
 
 def _name(path: str) -> str:

@@ -3,8 +3,6 @@ import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit import InvalidCardError, LoreParseError, ParseError, PresetParseError, TavernKitError
-from tavernkit.characters import Bundle, load
+from tavernkit.characters import load, read_card
 from tavernkit.chats import read_chat
 from tavernkit.lore.files import read_book
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.risuai.files import load_character, read_module_book, read_module_file, read_preset_file
+from tavernkit.sillytavern import read_user_settings
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
 from tavernkit.sillytavern.presets import read_preset
 from tavernkit.sillytavern.regex_scripts import read_regex_scripts
-
-
-def load_bundle(*arguments: Any, **options: Any) -> Bundle:
-    return load_character(*arguments, **options)[1]
-
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -144,10 +138,17 @@ def test_a_flood_of_notes_is_cut_off_and_says_so() -> None:
     assert len(built.ignored) == len(built.notes)
 
 
+def test_a_flood_of_harmless_notes_does_not_hide_what_is_broken() -> None:
+    entries = {str(number): {"key": [number], "content": "Salt."} for number in range(ReportBuilder.LIMIT + 100)}
+    book = {"entries": entries | {"9999": 5}}
+    assert [note.path for note in read_book(book).report.broken] == ["entries[9999]"]
+    with pytest.raises(LoreParseError, match=re.escape("entries[9999]")):
+        read_book(book, strict=True)
+
+
 class TestReaders:
     """Every reader takes a path, bytes, text or a mapping, gives a value with its report, and can be strict."""
 
-    NOW = staticmethod(lambda: datetime(2026, 3, 9, tzinfo=UTC))
     CARD = {"spec": "chara_card_v2", "data": {"name": "Mira", "alternate_greetings": ["Hi", {}], "extensions": {}}}
     CASES: tuple[tuple[Callable[..., Any], dict[str, Any], str, type[TavernKitError]], ...] = (
         (read_preset, {"prompts": [], "temperature": "hot"}, "temperature", InvalidPresetError),
@@ -163,8 +164,10 @@ class TestReaders:
             LoreParseError,
         ),
         (load, CARD, "data.alternate_greetings[1]", InvalidCardError),
-        (load_bundle, CARD, "data.alternate_greetings[1]", InvalidCardError),
-        (partial(read_chat, now=NOW), {"type": "risuChat", "data": {"message": [5]}}, "data.message[0]", ParseError),
+        (read_card, CARD, "data.alternate_greetings[1]", InvalidCardError),
+        (load_character, CARD, "data.alternate_greetings[1]", InvalidCardError),
+        (read_user_settings, {"trim_sentences": "x"}, "trim_sentences", PresetParseError),
+        (read_chat, {"type": "risuChat", "data": {"message": [5]}}, "data.message[0]", ParseError),
         (read_preset_file, {"mainPrompt": "", "maxContext": [1]}, "maxContext", InvalidPresetError),
         (read_module_file, {"type": "risu", "data": [5]}, "lorebook[0]", ParseError),
         (read_module_book, {"type": "risu", "data": [{"key": "a"}, 5]}, "lorebook[1]", LoreParseError),
@@ -201,7 +204,7 @@ class TestReaders:
             (load, "sillytavern/stories/*/card.json"),
             (read_preset, "sillytavern/stories/*/preset.json"),
             (read_book, "sillytavern/stories/*/lore/*.json"),
-            (partial(read_chat, now=NOW), "sillytavern/stories/*/history.jsonl"),
+            (read_chat, "sillytavern/stories/*/history.jsonl"),
             (load_character, "characters/risuai.charx"),
         ],
     )

@@ -2,6 +2,7 @@ import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { announce } from "../announcer"
 import { type Candidate, remember, remembered } from "../candidates"
+import { ngettext } from "../language"
 import { limitedFetch } from "../request_limit"
 
 const STREAMS = { Accept: "text/vnd.turbo-stream.html" }
@@ -127,7 +128,7 @@ export default class Copilot extends Controller<HTMLElement> {
     this.listTarget.dataset.over = "true"
     clearTimeout(this.timer)
     const count = this.candidateTargets.filter((element) => !element.classList.contains("candidate-error")).length
-    if (count > 0) announce(count === 1 ? "A suggestion is there." : `${count} suggestions are there.`)
+    if (count > 0) announce(ngettext("{count} suggestion is ready.", "{count} suggestions are ready.", count))
   }
 
   private lookLater(): void {

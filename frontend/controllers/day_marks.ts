@@ -1,9 +1,10 @@
 import { Controller } from "@hotwired/stimulus"
+import { locale } from "../language"
 
 type FrameRender = CustomEvent<{ render: (from: Element, to: Element) => void }>
 
-const sameYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" })
-const otherYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })
+const sameYear = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" })
+const otherYear = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long", year: "numeric" })
 
 // Says between two messages that another day began, where the reader is. Which day that is, only the browser knows.
 export default class DayMarks extends Controller<HTMLElement> {

@@ -1,4 +1,5 @@
 import { Controller } from "@hotwired/stimulus"
+import { _, ngettext } from "../language"
 
 // Files that are chosen, or dropped anywhere on the page, are sent at once.
 export default class ImportDrop extends Controller<HTMLFormElement> {
@@ -46,7 +47,9 @@ export default class ImportDrop extends Controller<HTMLFormElement> {
     this.hintTarget.hidden = true
     const files = [...(this.inputTarget.files ?? [])]
     const size = files.reduce((sum, file) => sum + file.size, 0)
-    this.statusTarget.textContent = `Sending ${files.length === 1 ? "one file" : `${files.length} files`}, ${megabytes(size)}`
+    this.statusTarget.textContent = ngettext("Sending {count} file, {size}", "Sending {count} files, {size}", files.length, {
+      size: megabytes(size),
+    })
   }
 
   answered(event: TurboSubmitEndEvent): void {
@@ -55,7 +58,7 @@ export default class ImportDrop extends Controller<HTMLFormElement> {
     this.inputTarget.value = ""
     // What the server says about it comes as a page of its own.
     if (!event.detail.fetchResponse)
-      this.statusTarget.textContent = "The server did not answer. Send the files again in a moment."
+      this.statusTarget.textContent = _("The server did not answer. Send the files again.")
   }
 }
 
@@ -65,5 +68,6 @@ function bringsFiles(event: DragEvent): boolean {
 
 function megabytes(bytes: number): string {
   const million = 1_000_000
-  return bytes < million ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / million).toFixed(1)} MB`
+  if (bytes < million) return _("{size} kB", { size: Math.ceil(bytes / 1000) })
+  return _("{size} MB", { size: Math.round((bytes / million) * 10) / 10 })
 }

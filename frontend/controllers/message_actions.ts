@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { announce } from "../announcer"
 import { copyText } from "../clipboard"
+import { _ } from "../language"
 
 const GAP = 4
 // Further than this, the menu would stand beside another message.
@@ -49,7 +50,7 @@ export default class MessageActions extends Controller<HTMLElement> {
   async copy(): Promise<void> {
     this.close()
     const text = this.element.querySelector<HTMLElement>(".story")?.innerText ?? ""
-    announce((await copyText(text)) ? "Copied." : "The browser does not allow copying here.")
+    announce((await copyText(text)) ? _("Copied.") : _("The browser does not allow copying here."))
   }
 
   used(event: SubmitEvent): void {

@@ -1,4 +1,5 @@
 import { Controller } from "@hotwired/stimulus"
+import { _ } from "../language"
 
 type Told = CustomEvent<{ type: string; for: string; pipeline: string | null; step: string | null }>
 
@@ -16,6 +17,6 @@ export default class PipelineSteps extends Controller<HTMLElement> {
     if (detail.for !== this.runValue || detail.step === null) return
     if (detail.type === "pipeline.step.started") this.atWork.add(detail.step)
     else if (detail.type === "pipeline.step.done") this.atWork.delete(detail.step)
-    if (this.atWork.size > 0) this.wordsTarget.textContent = `At work: ${[...this.atWork].join(", ")}.`
+    if (this.atWork.size > 0) this.wordsTarget.textContent = _("Running: {steps}.", { steps: [...this.atWork].join(", ") })
   }
 }

@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { announce } from "../announcer"
+import { _ } from "../language"
 
 // The order of speakers. The last place is always free, and stays the last.
 export default class RoundEditor extends Controller<HTMLElement> {
@@ -33,7 +34,7 @@ export default class RoundEditor extends Controller<HTMLElement> {
     const place = placeOf(event)
     const next = place.nextElementSibling as HTMLElement | null
     if (!next) return
-    announce(`${nameOf(place)} is not among them any more.`)
+    announce(_("{name} was removed.", { name: nameOf(place) }))
     place.remove()
     selectOf(next).focus()
   }
@@ -42,7 +43,8 @@ export default class RoundEditor extends Controller<HTMLElement> {
     const place = placeOf(event)
     // An element that is moved loses the focus.
     ;(event.currentTarget as HTMLElement).focus()
-    announce(`${nameOf(place)} is number ${this.placeTargets.indexOf(place) + 1}.`)
+    const number = this.placeTargets.indexOf(place) + 1
+    announce(_("{name} is number {number}.", { name: nameOf(place), number }))
   }
 }
 

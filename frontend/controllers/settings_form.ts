@@ -1,10 +1,16 @@
 import { Controller } from "@hotwired/stimulus"
+import { _ } from "../language"
 import type { Changed } from "../news"
 import { SettingControl } from "../setting_control"
 import { effectiveIn, type Json, ownIn, settingsStore, type SettingsStore } from "../settings_store"
 
 // The kinds of events that tell of settings; what a member is given counts as well.
 const SHOWN = ["settings", "members"]
+const SOURCES: Record<string, string> = {
+  space: _("From the space"),
+  member: _("From the member"),
+  conversation: _("From the conversation"),
+}
 
 // Settings that are saved while somebody types. What is not saved yet is kept by the store; this draws it.
 export default class SettingsForm extends Controller<HTMLFormElement> {
@@ -120,9 +126,9 @@ export default class SettingsForm extends Controller<HTMLFormElement> {
       if (own === null) setting.show(value)
       element.dataset.own = JSON.stringify(own)
       element.toggleAttribute("data-changed", own !== null)
-      this.say(setting, own !== null ? "Changed here" : source === "default" ? "" : `From the ${source}`)
+      this.say(setting, own !== null ? _("Changed here") : (SOURCES[source] ?? ""))
     }
-    if (this.store?.news.has(path)) this.say(setting, "Changed elsewhere just now")
+    if (this.store?.news.has(path)) this.say(setting, _("Changed elsewhere just now"))
     const reset = setting.part("reset")
     if (reset) reset.hidden = !element.hasAttribute("data-changed")
     this.drawProblem(setting)

@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
 import { announce } from "../announcer"
+import { _ } from "../language"
 import { limitedFetch } from "../request_limit"
 import { runText } from "../run_text"
 import { drawStory } from "../story_text"
@@ -99,14 +100,15 @@ export default class Typing extends Controller<HTMLElement> {
     announced = { run: this.runValue, status: this.statusValue, speaker: this.speakerValue }
     const wasWriting = isWriting(before.status)
     if (isWriting(this.statusValue)) {
-      const begun = `${this.speakerValue} is writing.`
-      if (!wasWriting) announce(begun)
+      const name = this.speakerValue
+      if (!wasWriting) announce(_("{name} is writing.", { name }))
       // In a group, the next one begins as the last one ends.
-      else if (before.run !== this.runValue) announce(`${before.speaker} has answered. ${begun}`)
+      else if (before.run !== this.runValue)
+        announce(_("{previous} has replied. {name} is writing.", { previous: before.speaker, name }))
     } else if (wasWriting) {
-      if (this.statusValue === "canceled") announce("The reply was stopped.")
-      else if (this.statusValue === "failed") announce("The reply could not be finished.")
-      else announce(`${before.speaker} has answered.`)
+      if (this.statusValue === "canceled") announce(_("The reply was stopped."))
+      else if (this.statusValue === "failed") announce(_("The reply failed."))
+      else announce(_("{name} has replied.", { name: before.speaker }))
     }
   }
 }

@@ -55,7 +55,7 @@ def load_extensions(modules: Iterable[str] = ()) -> tuple[Extension, ...]:
 
 def _named(module: str) -> EntryPoint:
     if not all(part.isidentifier() for part in module.split(".")):
-        raise ExtensionError(f"{module!r} is no name of a module, so it names no extension.")
+        raise ExtensionError(f"{module!r} is not the name of a module.")
     return EntryPoint(name=module, value=module, group=GROUP)
 
 

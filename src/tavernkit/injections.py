@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Literal, Protocol, TypeAlias
 
-from tavernkit.values import Value, check_choice
+from tavernkit.values import CheckedValue, check_choice
 
 InjectionPosition: TypeAlias = Literal["before", "after", "chat", "none"]
 
 
-class Injection(Value, frozen=True, kw_only=True):
+class Injection(CheckedValue, frozen=True, kw_only=True):
     """`before` and `after` stand around the character; `chat` counts `depth` messages from the end; `none` is not
     shown but may still be scanned for lore. An ephemeral injection is meant for one build."""
 
@@ -24,6 +24,7 @@ class Injection(Value, frozen=True, kw_only=True):
     ephemeral: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("The position of an injection", self.position, InjectionPosition)
 
 

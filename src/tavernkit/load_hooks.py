@@ -91,7 +91,9 @@ class LoadScope(Generic[Payload]):
             if self._published:
                 return self._published[0]
             if self._is_loading:
-                raise LoadHookError(f"A load hook of {self.name!r} asks for what it is given: use its argument.")
+                raise LoadHookError(
+                    f"A load hook of {self.name!r} loads its own registry: use the argument of the hook instead."
+                )
             if self._failure is not None:
                 raise self._error(self._failure) from self._failure
             self._is_loading = True

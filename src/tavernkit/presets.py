@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Protocol
 
-from tavernkit.values import Value
+from tavernkit.values import CheckedValue
 
 
 class Preset(Protocol):
@@ -26,7 +26,7 @@ class Preset(Protocol):
         return max(0, self.context_window_tokens - self.reserved_response_tokens)
 
 
-class BudgetPreset(Value, frozen=True, kw_only=True):
+class BudgetPreset(CheckedValue, frozen=True, kw_only=True):
     """A preset that is only a budget."""
 
     context_window_tokens: int = 8192

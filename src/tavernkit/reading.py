@@ -92,19 +92,21 @@ class Imported(NamedTuple, Generic[T]):
 
 
 class ReportBuilder:
-    """Collects notes while a file is read; a flood of them is cut off with a last note that says so."""
+    """Collects notes while a file is read; a flood of them is cut off with a last note that says so.
+
+    What is broken is counted apart, so that a flood of harmless notes cannot hide it.
+    """
 
     LIMIT = 500
 
     def __init__(self) -> None:
         self._notes: list[Note] = []
-        self._left_out = 0
+        self._counts = {True: 0, False: 0}
 
     def add(self, path: str, outcome: Outcome, message: str, *, is_broken: bool = False) -> None:
-        if len(self._notes) < self.LIMIT:
+        self._counts[is_broken] += 1
+        if self._counts[is_broken] <= self.LIMIT:
             self._notes.append(Note(path=path, outcome=outcome, message=message, is_broken=is_broken))
-        else:
-            self._left_out += 1
 
     def converted(self, path: str, message: str) -> None:
         """Note a field that is spelt in another way than usual, and means the same."""
@@ -127,8 +129,9 @@ class ReportBuilder:
     ) -> ImportReport:
         """The report; a strict reader's raises `error` where something is broken."""
         notes = list(self._notes)
-        if self._left_out:
-            notes.append(Note(path="", outcome="ignored", message=f"{self._left_out} further notes left out"))
+        left_out = sum(self._counts.values()) - len(notes)
+        if left_out:
+            notes.append(Note(path="", outcome="ignored", message=f"{left_out} further notes left out"))
         report = ImportReport(format=format, notes=tuple(notes), file=file, error=error)
         if strict:
             report.refuse_broken()
@@ -196,7 +199,7 @@ def parse_json(
     except RecursionError:
         raise ParseError(f"{what} is nested too deeply.") from None
     except ValueError as error:
-        raise ParseError(f"{what} holds a number that cannot be read: {error}.") from None
+        raise ParseError(f"{what} contains a number that cannot be read: {error}.") from None
 
 
 def check_nesting(text: str, what: str, max_values: int) -> None:
@@ -206,7 +209,7 @@ def check_nesting(text: str, what: str, max_values: int) -> None:
         return
     structure = _structure(text)
     if len(structure) - structure.count(b"]") > max_values:
-        raise ParseError(f"{what} holds more than {max_values:,} values.")
+        raise ParseError(f"{what} contains more than {max_values:,} values.")
     steps = structure.replace(b",", b"")
     deepest = max(itertools.accumulate(92 - code for code in steps), default=0)
     if deepest > MAX_JSON_DEPTH:
@@ -348,7 +351,7 @@ class LooseObject:
         """A whole number that should be one of several; any other is noted, and given back all the same."""
         value = self.integer(key, default=default)
         if value not in choices:
-            self.report.broken(self.at(key), f"{value} is none of {', '.join(map(str, choices))}")
+            self.report.broken(self.at(key), f"{value} is not one of {', '.join(map(str, choices))}")
         return value
 
     def object(self, *keys: str) -> dict[str, Json]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeAlias, get_args
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, Self, TypeAlias, Union, get_args, get_origin
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, fields, replace
 
 Json: TypeAlias = object
 """Anything `json.loads` can return. Its shape is unknown until somebody looks: readers narrow it once."""
@@ -20,6 +22,100 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed."""
         return replace(self, **changes)
+
+
+class CheckedValue(Value, frozen=True, kw_only=True):
+    """A value that programs make by hand: a field of another type than it is declared with is refused at once."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, type(self).__name__)
+
+
+def check_fields(value: Value, name: str) -> None:
+    """Raise TypeError unless every field of a value is of its type; the sentence names the field."""
+    kind = type(value)
+    types = (kind, *map(type, astuple(value)))
+    for field in _declared(kind) if types not in _FITTING else ():
+        given = getattr(value, field.name)
+        if field.types is not None and not isinstance(given, field.types):
+            raise TypeError(f"{name}.{field.name} must be {_words(field.types)}, not {_found(given)}.")
+    _FITTING.add(types)
+    for field in _lists(kind):
+        items = getattr(value, field.name)
+        if items and not set(map(type, items)).issubset(field.items):
+            for place, item in enumerate(items):
+                if not isinstance(item, field.items):
+                    raise TypeError(f"{name}.{field.name}[{place}] must be {_words(field.items)}, not {_found(item)}.")
+
+
+_FITTING: set[tuple[type, ...]] = set()
+"""Kinds of values with the types of their fields that have been found to fit: what fits once always does."""
+
+
+class _Field(NamedTuple):
+    """The types that a field may have, None for any; `items` are those of the items of a list, none for any."""
+
+    name: str
+    types: tuple[type, ...] | None
+    items: tuple[type, ...]
+
+
+@cache
+def _declared(kind: type[Value]) -> tuple[_Field, ...]:
+    return tuple(_Field(field.name, _types(field.type), _items(field.type)) for field in fields(kind))
+
+
+@cache
+def _lists(kind: type[Value]) -> tuple[_Field, ...]:
+    return tuple(field for field in _declared(kind) if field.items)
+
+
+def _types(declared: Any) -> tuple[type, ...] | None:
+    origin = get_origin(declared)
+    if origin in (Union, UnionType):
+        each = [_types(choice) for choice in get_args(declared)]
+        return None if None in each else tuple(kind for types in each for kind in types or ())
+    if origin in (tuple, frozenset):
+        return (tuple, list) if origin is tuple else (frozenset, set)
+    kind = origin or declared
+    if declared is float:
+        return (float, int)
+    # A protocol says nothing that a type could, and what is declared as an object may be anything.
+    if not isinstance(kind, type) or kind is object or getattr(kind, "_is_protocol", False):
+        return None
+    return (Mapping,) if issubclass(kind, Mapping) else (kind,)
+
+
+def _items(declared: Any) -> tuple[type, ...]:
+    parts = get_args(declared)
+    if get_origin(declared) is tuple:
+        return _types(parts[0]) or () if parts[1:] == (...,) else ()
+    return next(filter(None, map(_items, parts)), ()) if get_origin(declared) in (Union, UnionType) else ()
+
+
+_WORDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    tuple: "a list",
+    frozenset: "a set",
+    Mapping: "a mapping",
+    NoneType: "None",
+}
+
+
+def _words(types: tuple[type, ...]) -> str:
+    kinds = [kind for kind in types if kind not in (list, set) and (kind is not int or float not in types)]
+    return " or ".join(_WORDS.get(kind) or _with_article(kind.__name__) for kind in kinds)
+
+
+def _found(value: object) -> str:
+    return "None" if value is None else "text" if isinstance(value, str) else _with_article(type(value).__name__)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def as_json(value: Any) -> Json:

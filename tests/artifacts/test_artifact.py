@@ -134,8 +134,8 @@ def test_r23_a_field_inside_a_field_is_noted_at_its_place() -> None:
     shown = {"mode": "timeline", "maxItems": "many"}
     read_artifact({"tag": "x", "promptInclusion": inclusion, "uiPresentation": shown}, SESSION, report)
     assert {note.path: note.message for note in report.build("artifact").ignored} == {
-        "promptInclusion.anchor.rolefilter": "nobody reads this field",
-        "promptInclusion.versionSelector.newest": "nobody reads this field",
+        "promptInclusion.anchor.rolefilter": "unknown field, not used",
+        "promptInclusion.versionSelector.newest": "unknown field, not used",
         "uiPresentation.maxItems": "expected a number, found text",
     }
 

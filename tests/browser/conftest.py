@@ -48,11 +48,11 @@ class Profile:
     is not.
     """
 
-    def __init__(self, browser: Browser, server: ServerProcess) -> None:
+    def __init__(self, browser: Browser, server: ServerProcess, locale: str = "en-US") -> None:
         self._server = server
         self._expected_complaint: str | None = None
         self.problems: list[str] = []
-        self.context = browser.new_context(base_url=server.url, reduced_motion="reduce")
+        self.context = browser.new_context(base_url=server.url, locale=locale, reduced_motion="reduce")
         self.context.set_default_timeout(HANG_SECONDS * 1000)
         # Only heard, not held: whoever holds requests has the browser fetch everything anew on every page.
         self.context.on("request", self._stay_here)

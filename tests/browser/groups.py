@@ -30,14 +30,14 @@ class Group(Story):
 
     def menu(self) -> Locator:
         """Open what can be done about who speaks."""
-        self.bar.get_by_role("button", name="Who speaks").click()
+        self.bar.get_by_role("button", name="Speakers").click()
         menu = self.page.locator("#turns_menu")
         expect(menu).to_be_visible()
         return menu
 
     def open_order(self) -> Locator:
-        self.menu().get_by_role("link", name="Change who speaks next").click()
-        dialog = self.page.get_by_role("dialog", name="Who speaks next")
+        self.menu().get_by_role("link", name="Edit reply order").click()
+        dialog = self.page.get_by_role("dialog", name="Reply order")
         expect(dialog).to_be_visible()
         return dialog
 

@@ -9,7 +9,19 @@ from playwright.sync_api import CDPSession, Page
 
 from tests.browser.axe import violations
 
-__all__ = ["DESKTOP", "NARROWEST", "PHONE", "Size", "Theme", "assert_accessible", "drawn", "fits", "show"]
+__all__ = [
+    "DESKTOP",
+    "NARROWEST",
+    "PHONE",
+    "Size",
+    "Theme",
+    "assert_accessible",
+    "cut_off",
+    "drawn",
+    "fits",
+    "lengthen_labels",
+    "show",
+]
 
 Size: TypeAlias = tuple[int, int]
 Theme: TypeAlias = Literal["light", "dark"]
@@ -17,6 +29,56 @@ Theme: TypeAlias = Literal["light", "dark"]
 DESKTOP: Size = (1280, 900)
 PHONE: Size = (390, 844)
 NARROWEST: Size = (360, 640)
+
+# What people press. Their words may wrap, but must stay in their boxes.
+_CONTROLS = "button, .btn, summary, nav a, [role=tab]"
+_CUT_OFF = """(controls) => {
+  const found = []
+  const named = (element) => {
+    const words = element.textContent.trim().replace(/\\s+/g, " ").slice(0, 60)
+    return `${element.tagName.toLowerCase()}#${element.id}.${[...element.classList].join(".")} “${words}”`
+  }
+  const scrolls = (element) =>
+    element && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
+  const root = document.scrollingElement
+  if (root.scrollWidth > innerWidth) found.push(`The page is ${root.scrollWidth} px wide.`)
+  for (const element of document.body.querySelectorAll("*")) {
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue
+    const box = element.getBoundingClientRect()
+    // What only screen readers read.
+    if (box.width <= 1 || box.height <= 1 || element.closest(".sr-only, svg")) continue
+    if (box.right > innerWidth + 1 && !scrolls(element)) found.push(`Beside the window: ${named(element)}`)
+    const style = getComputedStyle(element)
+    const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim())
+    const control = element.closest(controls)
+    // What people have written may end with an ellipsis.
+    if (style.textOverflow === "ellipsis") continue
+    if (texts.length > 0 && /hidden|clip/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1)
+      found.push(`Cut off: ${named(element)}`)
+    if (!control || element.closest(".story")) continue
+    const around = control.getBoundingClientRect()
+    for (const text of texts) {
+      const range = document.createRange()
+      range.selectNodeContents(text)
+      for (const { left, right, top, bottom } of range.getClientRects())
+        if (left < around.left - 1 || right > around.right + 1 || top < around.top - 1 || bottom > around.bottom + 1)
+          found.push(`Out of its box: ${named(control)}`)
+    }
+  }
+  return [...new Set(found)]
+}"""
+_LENGTHEN = """(labels) => {
+  for (const element of document.body.querySelectorAll(labels)) {
+    if (element.closest(".story, svg")) continue
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const text = walker.currentNode
+      if (text.lengthened) continue
+      text.data = text.data.replace(/\\p{L}{2,}/gu, (word) => word + "o".repeat(Math.ceil(word.length * 0.4)))
+      text.lengthened = true
+    }
+  }
+}"""
 
 # A page is touched for as long as the session that says so.
 _TOUCHING: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
@@ -45,6 +107,17 @@ def drawn(page: Page) -> None:
 def fits(page: Page) -> bool:
     """Whether nothing is wider than the window."""
     return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"))
+
+
+def cut_off(page: Page) -> list[str]:
+    """What is wider than the window, and words that are cut off or stand outside of their buttons."""
+    found: list[str] = page.evaluate(_CUT_OFF, _CONTROLS)
+    return found
+
+
+def lengthen_labels(page: Page) -> None:
+    """Make every word of labels and buttons 40 % longer, as other languages do."""
+    page.evaluate(_LENGTHEN, f"{_CONTROLS}, a, label, legend, th, dt, h1, h2, h3")
 
 
 def assert_accessible(page: Page) -> None:

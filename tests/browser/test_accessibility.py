@@ -41,7 +41,7 @@ def test_begin_and_end_of_a_reply_are_announced_and_the_words_are_not(story: Sto
     assert "word" not in announcer.inner_text()
     gate.open()
     story.expect_one_reply("word10")
-    expect(announcer).to_contain_text("has answered")
+    expect(announcer).to_contain_text("has replied")
 
 
 def test_a_story_is_begun_and_told_with_the_keyboard_alone(page: Page) -> None:

@@ -17,7 +17,7 @@ ATTACK = "<script>document.title='gone'</script><img src=x onerror=\"document.ti
 def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     page = story.page
     open_tab(page)
-    expect(page.locator(".panel-empty")).to_contain_text("Nothing is kept beside this story")
+    expect(page.locator(".panel-empty")).to_contain_text("No state yet.")
     follow(page, example("rpg_state"))
     expect(page.locator(".panel-empty")).to_contain_text("comes with the next reply")
     play(story, "One.")
@@ -78,7 +78,7 @@ def test_a_reply_that_is_told_anew_does_not_tick_twice(story: Story) -> None:
     expect(card).to_have_attribute("data-version", "3")
     expect(field(card, "Health")).to_have_text("1")
     # The swipe before has a state of its own.
-    story.messages.last.get_by_role("button", name="Previous version").click()
+    story.messages.last.get_by_role("button", name="Previous swipe").click()
     expect(card).to_have_attribute("data-version", "2")
     expect(field(card, "Health")).to_have_text("1")
 
@@ -89,7 +89,7 @@ def test_a_branch_goes_on_with_the_state_that_it_left_with(story: Story) -> None
     play(story, "One.")
     play(story, "Two.")
     here = page.url
-    choose(story.messages.nth(2), "Branch here")
+    choose(story.messages.nth(2), "Create branch")
     page.wait_for_url(lambda url: "/conversations/" in url and url != here)
     open_tab(page)
     card = page.locator("#card_rpg_state")
@@ -109,8 +109,8 @@ def test_two_tabs_see_the_same_state_and_what_changed_stays_open(
     other.goto(page.url)
     open_tab(other)
     card = other.locator("#card_rpg_state")
-    card.get_by_text("What changed").click()
-    expect(card).to_contain_text("Nothing was here before.")
+    card.get_by_text("Changes", exact=True).click()
+    expect(card).to_contain_text("First version.")
     play(story, "Two.")
     expect(card.locator("#change_rpg_state")).to_have_attribute("open", "")
     expect(card.locator(".art-words")).to_have_text(re.compile(r"Health\s+was\s+0,\s+is\s+1"))
@@ -130,10 +130,10 @@ def test_an_earlier_version_is_restored_and_who_is_late_is_told(
     late = open_window(site, expected_complaint="409")
     late.goto(page.url)
     page.get_by_role("button", name="Restore version 1").click()
-    expect(page.locator("#version_3")).to_contain_text("Now")
-    expect(page.locator("#version_3")).to_contain_text("Restored by hand")
+    expect(page.locator("#version_3")).to_contain_text("Current")
+    expect(page.locator("#version_3")).to_contain_text("Restored manually")
     late.get_by_role("button", name="Restore version 1").click()
-    expect(late.get_by_role("alert").filter(has_text="Somebody was faster")).to_be_visible()
+    expect(late.get_by_role("alert").filter(has_text="There is a newer version now")).to_be_visible()
     page.locator(".page-back a").click()
     expect(field(page.locator("#card_rpg_state"), "Health")).to_have_text("0")
     page.locator("#history_rpg_state").click()
@@ -273,7 +273,7 @@ def play(story: Story, text: str) -> None:
 
 def choose(message: Locator, action: str) -> None:
     """Something from the menu of a message."""
-    message.get_by_role("button", name="More for this message").click()
+    message.get_by_role("button", name="Message actions").click()
     message.locator(".message-menu").get_by_role("button", name=action).click()
 
 

@@ -68,7 +68,7 @@ def test_dropped_files_are_imported_and_answer(page: Page) -> None:
 def test_files_are_chosen_and_the_import_is_found_again(page: Page) -> None:
     page.goto("/characters")
     cards = [json_card(name=f"Chosen {n}") for n in range(12)]
-    page.get_by_label("Import").set_input_files(
+    page.get_by_label("Import characters").set_input_files(
         [FilePayload(name=f"{n}.json", mimeType="application/json", buffer=card) for n, card in enumerate(cards)]
     )
     page.wait_for_url("**/characters/imports/*")
@@ -86,13 +86,13 @@ def test_a_card_of_one_name_is_a_new_character_and_its_row_offers_a_version(page
     expect(page.get_by_text("Done: 2 imported.").first).to_be_visible()
     rows = page.get_by_role("list", name="Files").get_by_role("listitem")
     expect(rows.nth(1)).to_contain_text("as a new character")
-    rows.nth(1).get_by_role("button", name="Add as a new version of Twin").click()
+    rows.nth(1).get_by_role("button", name="Add as new version of Twin").click()
     expect(page.get_by_text("Done: 1 imported, 1 updated.").first).to_be_visible()
-    expect(rows.nth(1)).to_contain_text("is now version 2")
+    expect(rows.nth(1)).to_contain_text("updated to version 2")
     page.goto("/characters?search=twin")
     expect(page.locator(".tile")).to_have_count(1)
     page.get_by_label("Same name and creator").select_option("Skip")
-    page.get_by_label("Import", exact=True).set_input_files(
+    page.get_by_label("Import characters", exact=True).set_input_files(
         [FilePayload(name="3.json", mimeType="application/json", buffer=json_card(name="Twin", description="Third."))]
     )
     page.wait_for_url("**/characters/imports/*")
@@ -128,7 +128,7 @@ def test_the_gallery_is_searched_while_one_types_and_back_works(page: Page) -> N
 
 def test_a_story_begins_with_another_greeting(page: Page) -> None:
     bring(page, name="Greta Greets", first_mes="Good morning.", alternate_greetings=["Good night."])
-    page.get_by_role("button", name="Begin with this: Another beginning").click()
+    page.get_by_role("button", name="Start with this greeting: Alternate greeting 1").click()
     page.wait_for_url("**/conversations/*")
     expect(Story(page).words.first).to_contain_text("Good night.")
 
@@ -140,8 +140,8 @@ def test_what_is_typed_survives_a_reload_and_is_saved(page: Page) -> None:
     box.fill("Small, and\nloud.")
     page.reload()
     expect(box).to_have_value("Small, and\nloud.")
-    expect(page.get_by_text("What you had typed here before is back.")).to_be_visible()
-    page.get_by_role("button", name="Take the card's words instead").click()
+    expect(page.get_by_text("Unsaved changes were restored.")).to_be_visible()
+    page.get_by_role("button", name="Discard changes").click()
     expect(box).to_have_value("Small.")
     box.fill("Small, but loud.")
     page.get_by_role("button", name="Save").click()
@@ -149,7 +149,7 @@ def test_what_is_typed_survives_a_reload_and_is_saved(page: Page) -> None:
     expect(page.get_by_text("Small, but loud.")).to_be_visible()
     page.get_by_role("link", name="Edit").click()
     expect(box).to_have_value("Small, but loud.")
-    expect(page.get_by_text("What you had typed here before is back.")).to_be_hidden()
+    expect(page.get_by_text("Unsaved changes were restored.")).to_be_hidden()
 
 
 def test_two_windows_edit_and_nobody_loses_a_word(open_window: OpenWindow, site: ServerProcess) -> None:
@@ -183,9 +183,9 @@ def test_a_version_comes_back_and_the_character_goes(page: Page) -> None:
     expect(page.get_by_text("As she is.")).to_be_visible()
     page.get_by_role("button", name="Restore version 1").click()
     expect(page.get_by_text("As she was.")).to_be_visible()
-    page.get_by_role("link", name="Delete this character").click()
-    expect(page.get_by_text("with 2 earlier versions")).to_be_visible()
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("link", name="Delete character").click()
+    expect(page.get_by_text("2 earlier versions are deleted.")).to_be_visible()
+    page.get_by_role("button", name="Delete character").click()
     expect(page).to_have_url(re.compile("/characters$"))
     expect(page.get_by_role("link", name="Vera Versions")).to_have_count(0)
 

@@ -21,8 +21,8 @@ def answered_story(story: Story) -> Story:
 
 
 def _suggestions(story: Story, count: int = 3) -> Locator:
-    story.page.get_by_label("How many suggestions").select_option(str(count))
-    story.page.get_by_role("button", name="Write for me").click()
+    story.page.get_by_label("Number of suggestions").select_option(str(count))
+    story.page.get_by_role("button", name="Impersonate").click()
     suggestions = story.page.get_by_role("region", name="Suggestions").get_by_role("listitem")
     expect(suggestions).to_have_count(count)
     expect(suggestions).to_have_text([SUGGESTED] * count)
@@ -32,7 +32,7 @@ def _suggestions(story: Story, count: int = 3) -> Locator:
 def test_suggestions_are_announced_and_chosen_with_a_key_and_not_sent(answered_story: Story) -> None:
     story = answered_story
     _suggestions(story)
-    expect(story.page.locator("#announcer")).to_have_text("3 suggestions are there.")
+    expect(story.page.locator("#announcer")).to_have_text("3 suggestions are ready.")
     expect(story.box).to_be_focused()
     story.box.press("2")
     expect(story.box).to_have_value("I turn the key.")
@@ -60,7 +60,7 @@ def test_the_list_is_gone_when_something_is_sent_and_when_it_is_closed(answered_
     story.box.press("Escape")
     expect(region).to_have_count(0)
     _suggestions(story, 1)
-    story.page.get_by_role("button", name="Close the suggestions").click()
+    story.page.get_by_role("button", name="Close suggestions").click()
     expect(region).to_have_count(0)
     _suggestions(story, 1)
     story.send("[[say: Fine.]]")
@@ -81,8 +81,8 @@ def test_a_suggestion_that_failed_says_why(story: Story) -> None:
     page = story.page
     story.send("[[error: 500]]")
     expect(story.button("Retry")).to_be_visible()
-    page.get_by_label("How many suggestions").select_option("1")
-    page.get_by_role("button", name="Write for me").click()
+    page.get_by_label("Number of suggestions").select_option("1")
+    page.get_by_role("button", name="Impersonate").click()
     expect(page.locator(".candidate-error")).to_contain_text(".")
     story.box.press("1")
     expect(story.box).to_have_value("1")
@@ -108,18 +108,18 @@ def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(story: Sto
     gate.open()
     story.expect_one_reply("word20")
     page.get_by_role("button", name="Copilot").click()
-    page.get_by_label("Let a model write my next").select_option("4")
+    page.get_by_label("Number of messages").select_option("4")
     page.locator("#copilot_menu").get_by_role("button", name="Start").click()
     mode = page.locator("#copilot")
-    expect(mode).to_contain_text("4 to go")
+    expect(mode).to_contain_text("4 left")
     expect(page.locator("#group_bar")).to_be_visible()
     # The last message steers what is written for its author as well.
     gate.open()
-    expect(mode).to_contain_text("3 to go")
+    expect(mode).to_contain_text("3 left")
     expect(page.locator("#messages > li[data-role=user]")).to_have_count(2)
     story.box.press_sequentially("No, let me.")
     expect(mode.get_by_role("button", name="Copilot")).to_be_visible()
-    expect(mode).not_to_contain_text("to go")
+    expect(mode).not_to_contain_text("left")
     expect(story.box).to_have_value("No, let me.")
 
 
@@ -130,7 +130,7 @@ def test_the_copilot_stops_with_one_press(story: Story, gate: Gate) -> None:
     story.expect_one_reply("word20")
     page.get_by_role("button", name="Copilot").click()
     page.locator("#copilot_menu").get_by_role("button", name="Start").click()
-    page.get_by_role("button", name=re.compile("write myself again")).click()
-    expect(page.locator("#copilot")).not_to_contain_text("to go")
+    page.get_by_role("button", name=re.compile("Stop copilot")).click()
+    expect(page.locator("#copilot")).not_to_contain_text("left")
     page.reload()
-    expect(page.locator("#copilot")).not_to_contain_text("to go")
+    expect(page.locator("#copilot")).not_to_contain_text("left")

@@ -65,10 +65,10 @@ def test_more_characters_are_shown_below_and_the_keyboard_goes_on_there(
     page.goto("/characters?search=crowd")
     tiles = page.locator(".tile")
     expect(tiles).to_have_count(48)
-    page.get_by_role("link", name="More").press("Enter")
+    page.get_by_role("link", name="Show more").press("Enter")
     expect(tiles).to_have_count(96)
     expect(tiles.nth(48).get_by_role("link").first).to_be_focused()
     for shown in (144, 192, CHARACTERS):
-        page.get_by_role("link", name="More").press("Enter")
+        page.get_by_role("link", name="Show more").press("Enter")
         expect(tiles).to_have_count(shown)
-    expect(page.get_by_role("link", name="More")).to_have_count(0)
+    expect(page.get_by_role("link", name="Show more")).to_have_count(0)

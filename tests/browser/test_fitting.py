@@ -58,7 +58,7 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
 ) -> None:
     page = open_window(small_context_server)
     import_file(page, "/presets", file("Large.json", LARGE))
-    page.get_by_role("button", name="Make default").click()
+    page.get_by_role("button", name="Set as default").click()
     page.wait_for_url("**/presets")
     story = begin_story(page)
     story.send("[[say: Nobody asked me.]]")
@@ -66,9 +66,9 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     sentence = story.run.locator(".run-sentence")
     expect(sentence).to_contain_text("the context size is 2,048 tokens")
     expect(sentence).to_contain_text(re.compile(r"Rules 4 \([\d,]+ tokens\), Rules 3 \([\d,]+ tokens\)"))
-    expect(sentence).to_contain_text("Choose a shorter preset, or raise the context size in the provider.")
+    expect(sentence).to_contain_text("Choose a shorter preset, or raise the context size of the provider.")
     expect(story.run.get_by_role("link", name="Presets")).to_have_attribute("href", "/presets")
-    provider = story.run.get_by_role("link", name="Edit provider")
+    provider = story.run.get_by_role("link", name="Edit model")
     address = provider.get_attribute("href")
     assert violations(page) == []
     provider.click()
@@ -78,9 +78,9 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     page.locator(".run-row-name a").first.click()
     page.wait_for_url("**/runs/*")
     expect(page.get_by_text("the context size is 2,048 tokens")).to_be_visible()
-    expect(page.get_by_role("link", name="Edit provider")).to_have_attribute("href", address or "")
-    expect(page.get_by_role("heading", name="Did not fit")).to_be_visible()
-    expect(page.get_by_role("heading", name="Exact request")).to_have_count(0)
+    expect(page.get_by_role("link", name="Edit model")).to_have_attribute("href", address or "")
+    expect(page.get_by_role("heading", name="Trimmed")).to_be_visible()
+    expect(page.get_by_role("heading", name="Raw request")).to_have_count(0)
     page.goto("about:blank")
 
 
@@ -95,9 +95,9 @@ def test_a_reply_says_how_many_messages_did_not_fit(
     chip = story.messages.last.get_by_role("link", name=re.compile(r"\d+ messages? .*did not fit"))
     expect(chip).to_be_visible()
     # The greeting goes first; the answer to the first message had everything.
-    expect(story.messages.nth(2).get_by_role("link", name=re.compile("message.* did not fit"))).to_have_count(0)
+    expect(story.messages.nth(2).get_by_role("link", name=re.compile("Trimmed: .*message"))).to_have_count(0)
     assert violations(page) == []
     chip.click()
     page.wait_for_url("**/runs/*")
-    expect(page.get_by_role("heading", name="Did not fit")).to_be_visible()
+    expect(page.get_by_role("heading", name="Trimmed")).to_be_visible()
     page.goto("about:blank")

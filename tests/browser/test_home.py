@@ -95,10 +95,10 @@ def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:
     expect(palette).to_be_hidden()
     page.keyboard.press("Control+k")
     page.keyboard.type("zzzz")
-    expect(palette.get_by_text("Nothing has that name.")).to_be_visible()
+    expect(palette.get_by_text("No results.")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
 def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story, gate: Gate) -> None:
@@ -119,7 +119,7 @@ def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story, gate: Gate
 
 def test_a_question_mark_tells_the_keys_unless_somebody_writes_it(page: Page) -> None:
     page.goto("/")
-    help = page.get_by_role("dialog", name="Keys")
+    help = page.get_by_role("dialog", name="Keyboard shortcuts")
     page.keyboard.press("?")
     expect(help).to_contain_text("New line")
     page.keyboard.press("Escape")

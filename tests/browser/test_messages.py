@@ -22,7 +22,7 @@ def say(story: Story, text: str) -> Locator:
 
 def choose(message: Locator, name: str) -> None:
     """Choose something from the menu of a message."""
-    message.get_by_role("button", name="More for this message").click()
+    message.get_by_role("button", name="Message actions").click()
     menu = message.page.locator(".message-menu:popover-open")
     menu.get_by_role("link" if name == "Edit" else "button", name=name, exact=True).click()
 
@@ -53,7 +53,7 @@ def test_escape_leaves_the_box_and_keeps_the_words_for_the_next_time(story: Stor
     story.page.reload()
     choose(own, "Edit")
     expect(edit_box(story.page)).to_have_value("Something else")
-    story.page.get_by_role("button", name="Back to the message").click()
+    story.page.get_by_role("button", name="Discard it").click()
     expect(edit_box(story.page)).to_have_value("[[say: Good.]] I am early.")
 
 
@@ -70,8 +70,8 @@ def test_what_was_typed_survives_a_change_elsewhere(open_window: OpenWindow, sit
     tab.get_by_role("button", name="Save").click()
     expect(other.locator(".story")).to_have_text("I am late.")
     # Changes come in their order: who sees the second has had the first.
-    choose(Story(tab).messages.nth(2), "Keep from the model")
-    expect(story.messages.nth(2).get_by_text("Not read by the model")).to_be_visible()
+    choose(Story(tab).messages.nth(2), "Exclude from prompt")
+    expect(story.messages.nth(2).get_by_text("Excluded from prompt")).to_be_visible()
     expect(edit_box(story.page)).to_have_value("I am here.")
     story.page.get_by_role("button", name="Save").click()
     expect(own.get_by_role("alert")).to_contain_text("changed in the meantime")
@@ -111,12 +111,12 @@ def test_excluded_messages_say_so_in_every_tab(story: Story) -> None:
     own = say(story, "[[say: Good.]] I am early.")
     tab = story.page.context.new_page()
     tab.goto(story.page.url)
-    choose(own, "Keep from the model")
+    choose(own, "Exclude from prompt")
     for message in (own, Story(tab).messages.nth(1)):
-        expect(message.get_by_text("Not read by the model")).to_be_visible()
-    choose(own, "Let the model read it")
+        expect(message.get_by_text("Excluded from prompt")).to_be_visible()
+    choose(own, "Include in prompt")
     for message in (own, Story(tab).messages.nth(1)):
-        expect(message.get_by_text("Not read by the model")).to_have_count(0)
+        expect(message.get_by_text("Excluded from prompt")).to_have_count(0)
 
 
 def test_a_message_is_copied(open_window: OpenWindow, site: ServerProcess) -> None:
@@ -131,7 +131,7 @@ def test_a_message_is_copied(open_window: OpenWindow, site: ServerProcess) -> No
 def test_a_story_branches_and_the_old_one_stays(story: Story) -> None:
     first = story.page.url
     own = say(story, "[[say: Good.]] I am early.")
-    choose(own, "Branch here")
+    choose(own, "Create branch")
     story.page.wait_for_url(lambda address: address != first)
     expect(story.messages).to_have_count(2)
     expect(story.words.last).to_contain_text("I am early.")
@@ -142,8 +142,8 @@ def test_a_story_branches_and_the_old_one_stays(story: Story) -> None:
 def test_a_checkpoint_is_kept_and_can_be_visited(story: Story) -> None:
     first = story.page.url
     own = say(story, "[[say: Good.]] I am early.")
-    choose(own, "Keep as a checkpoint")
-    there = story.page.get_by_role("link", name="Go there")
+    choose(own, "Create checkpoint")
+    there = story.page.get_by_role("link", name="Open")
     expect(there).to_be_visible()
     assert story.page.url == first
     there.click()
@@ -154,7 +154,7 @@ def test_reasoning_is_folded(story: Story) -> None:
     say(story, "[[think: She counts twice.]] [[say: Good.]]")
     reply = story.messages.last
     expect(reply.get_by_text("She counts twice.")).to_be_hidden()
-    reply.get_by_text("Thoughts before the reply").click()
+    reply.get_by_text("Reasoning").click()
     expect(reply.get_by_text("She counts twice.")).to_be_visible()
     expect(reply.locator(".story")).to_have_text("Good.")
 
@@ -179,7 +179,7 @@ def test_days_are_told_apart_where_the_reader_is(story: Story) -> None:
 
 def test_the_menu_is_reached_and_left_by_key(story: Story) -> None:
     own = say(story, "[[say: Good.]] I am early.")
-    more = own.get_by_role("button", name="More for this message")
+    more = own.get_by_role("button", name="Message actions")
     more.focus()
     more.press("Enter")
     menu = story.page.locator(".message-menu:popover-open")
@@ -206,8 +206,8 @@ def test_up_in_the_empty_box_edits_the_last_own_message(story: Story) -> None:
 
 def test_everything_is_within_reach_on_a_phone(story: Story) -> None:
     own = say(story, "[[say: Good.]] I am early.")
-    for size, action in ((PHONE, "Keep from the model"), (NARROWEST, "Let the model read it")):
+    for size, action in ((PHONE, "Exclude from prompt"), (NARROWEST, "Include in prompt")):
         show(story.page, size)
         choose(own, action)
-        expect(own.get_by_text("Not read by the model")).to_have_count(1 if size == PHONE else 0)
+        expect(own.get_by_text("Excluded from prompt")).to_have_count(1 if size == PHONE else 0)
         assert fits(story.page)

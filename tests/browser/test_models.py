@@ -101,5 +101,5 @@ def test_pages_of_models_and_the_palette_fit_and_are_accessible(page: Page) -> N
     assert_accessible(page)
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert_accessible(page)

@@ -34,7 +34,7 @@ class BareServer(ServerProcess):
 def expect_no_model(page: Page) -> None:
     note = page.locator(".model-note")
     expect(note).to_contain_text("No model is installed.")
-    expect(note.get_by_role("link", name="Add a model.")).to_have_attribute("href", "/models")
+    expect(note.get_by_role("link", name="Add model")).to_have_attribute("href", "/models")
 
 
 def test_without_the_built_in_model_pages_lead_to_adding_one_which_then_answers(
@@ -51,7 +51,7 @@ def test_without_the_built_in_model_pages_lead_to_adding_one_which_then_answers(
         story.send("Is anybody there?")
         expect(story.run).to_contain_text("No model is installed. Add a model.")
         assert violations(page) == []
-        story.run.get_by_role("link", name="Add a model").click()
+        story.run.get_by_role("link", name="Add model").click()
         page.wait_for_url("**/models")
         expect(page.locator("main")).to_contain_text("No model is installed.")
         expect(page.get_by_text("SmolLM2")).to_have_count(0)

@@ -27,7 +27,7 @@ def test_the_panel_opens_with_its_tab_in_the_address_and_escape_closes_it(story:
     expect(page).to_have_url(re.compile(r"\?panel=lore$"))
     expect(page.locator("#panel_tab_lore")).to_be_focused()
     page.reload()
-    expect(page.get_by_role("heading", name="Lore in play")).to_be_visible()
+    expect(page.get_by_role("heading", name="Active lorebooks")).to_be_visible()
     page.locator("#panel_tab_lore").press("Escape")
     expect(page.locator("#side_panel")).to_be_hidden()
     expect(button).to_be_focused()
@@ -67,7 +67,7 @@ def test_members_are_added_muted_moved_and_removed(story: Story) -> None:
     expect(panel.locator("#panel_problem")).to_be_empty()
     expect(row.get_by_label("Talkativeness")).to_have_value("20")
     panel.get_by_role("button", name="Remove Tansy").click()
-    expect(panel.get_by_role("button", name="Bring back Tansy")).to_be_visible()
+    expect(panel.get_by_role("button", name="Add back Tansy")).to_be_visible()
 
 
 def test_a_run_is_looked_at_and_back_leads_to_the_chat(story: Story) -> None:
@@ -78,9 +78,9 @@ def test_a_run_is_looked_at_and_back_leads_to_the_chat(story: Story) -> None:
     page.locator("#panel_tab_runs").click()
     page.locator(".run-row-name a").first.click()
     page.wait_for_url("**/runs/*")
-    expect(page.get_by_role("heading", name="Exact request")).to_be_visible()
+    expect(page.get_by_role("heading", name="Raw request")).to_be_visible()
     page.go_back()
-    expect(page.get_by_role("heading", name="Newest runs")).to_be_visible()
+    expect(page.get_by_role("heading", name="Latest runs")).to_be_visible()
 
 
 def test_on_a_phone_the_panel_is_a_sheet_over_the_chat(story: Story) -> None:

@@ -84,7 +84,7 @@ def test_in_the_panel_another_is_chosen_for_this_chat_alone(story: Story) -> Non
     page.go_back()
     choice.select_option(label="None")
     expect(panel.locator(".followed-here")).to_contain_text("No profile chosen for this conversation")
-    panel.get_by_text("Wider choices").click()
+    panel.get_by_text("Inherited profiles").click()
     panel.get_by_label("Everywhere").select_option(label=name)
     expect(choice.locator("option").first).to_have_text(f"Inherited: {name}")
 
@@ -131,14 +131,14 @@ def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
     other.goto(f"{page.url}?panel=pipelines")
     expect(other.locator(".followed-here")).to_contain_text("No profile")
     panel = open_panel(story)
-    panel.get_by_text("Wider choices").click()
+    panel.get_by_text("Inherited profiles").click()
     panel.get_by_label("Everywhere").select_option(label=name)
     expect(other.locator(".followed-here")).to_contain_text(f"{name} chosen everywhere")
     panel.get_by_label("In the space").select_option(label=name)
     expect(other.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
     expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
     # Who has chosen it is not told that somebody else has.
-    expect(panel.get_by_role("button", name="Show it")).to_be_hidden()
+    expect(panel.get_by_role("button", name="Show changes")).to_be_hidden()
     # Who was away looks again.
     other.evaluate("dispatchEvent(new Event('pagehide'))")
     panel.get_by_label("In the space").select_option(label="None")
@@ -162,7 +162,7 @@ def test_a_refused_choice_says_why_beside_the_control(open_window: OpenWindow, s
     open_panel(story)
     choice.select_option(label=rivals)
     problem = panel.locator("#problem_conversation")
-    expect(problem).to_contain_text(f"“{rivals}” is not followed here. art.mood belongs to the pipeline 'owner'")
+    expect(problem).to_contain_text(f"The profile “{rivals}” was not chosen. art.mood belongs to the pipeline 'owner'")
     expect(panel.locator(".followed-here")).to_contain_text(owner)
 
 
@@ -254,7 +254,7 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     page.wait_for_url("**/pipelines")
     expect(page.get_by_role("link", name=f"{name} (copy)")).to_have_count(0)
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.locator("#imported")).to_contain_text(f"diary.json is here as {name} 2")
+    expect(page.locator("#imported")).to_contain_text(f"diary.json was imported as {name} 2")
     expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
 
 
@@ -273,7 +273,7 @@ def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site
     panel = open_panel(story)
     panel.get_by_label("In this conversation").select_option(label=name)
     expect(panel.locator(".followed-here")).to_contain_text(name)
-    panel.get_by_text("Wider choices").click()
+    panel.get_by_text("Inherited profiles").click()
     for size in (DESKTOP, PHONE, NARROWEST):
         show(page, size)
         assert panel.evaluate("panel => panel.scrollWidth") <= size[0]

@@ -58,9 +58,9 @@ def test_a_killed_server_in_the_middle_of_a_reply(story: Story, server: ServerPr
         # Nobody waits for the lease of the killed one to run out: it has.
         database.execute("UPDATE conversation_runs SET lease_expires_at = started_at WHERE status = 'running'")
         database.commit()
-    expect(story.page.get_by_text("The connection was lost")).to_be_visible()
+    expect(story.page.get_by_text("Connection lost")).to_be_visible()
     server.start()
-    expect(story.page.get_by_text("The connection was lost")).to_be_hidden()
+    expect(story.page.get_by_text("Connection lost")).to_be_hidden()
     _expect_interrupted(story)
     story.press("Keep")
     story.expect_one_reply("word1 word2 word3")
@@ -74,7 +74,7 @@ def test_a_reply_that_had_not_begun_is_written_after_a_restart(story: Story, ser
     expect(story.button("Stop")).to_be_visible()
     expect(story.words.last).to_contain_text("Are you there?")
     # The page is connected again: what is stopped now is seen to stop.
-    expect(story.page.get_by_text("The connection was lost")).to_be_hidden()
+    expect(story.page.get_by_text("Connection lost")).to_be_hidden()
     story.stop()
     expect(story.button("Retry")).to_be_visible()
 
@@ -83,7 +83,7 @@ def test_words_sent_while_the_server_is_away_are_kept_and_sent_once(story: Story
     server.kill()
     story.box.fill("[[say: I hear you.]] Anybody?")
     story.box.press("Enter")
-    expect(story.page.get_by_role("alert")).to_contain_text("still here")
+    expect(story.page.get_by_role("alert")).to_contain_text("Your text is kept")
     expect(story.box).to_have_value("[[say: I hear you.]] Anybody?")
     server.start()
     story.box.press("Enter")

@@ -65,7 +65,7 @@ def test_members_changed_in_one_tab_are_shown_in_the_other(page: Page) -> None:
     here.get_by_role("button", name="Mute Tansy").click()
     # Whoever was at the button still is, and finds it changed.
     expect(there.get_by_role("button", name="Unmute Tansy")).to_be_focused()
-    expect(other.menu().get_by_role("button", name="Let Tansy speak")).to_contain_text("muted")
+    expect(other.menu().get_by_role("button", name="Trigger a reply from Tansy")).to_contain_text("muted")
     tab.keyboard.press("Escape")
     here.get_by_role("button", name="Move Tansy up").click()
     for panel in (here, there):
@@ -82,21 +82,21 @@ def test_what_is_being_typed_in_the_panel_stays_when_it_changes_elsewhere(page: 
     row.get_by_text("More").click()
     row.get_by_label("Talkativeness").press_sequentially("4")
     here.get_by_role("button", name="Mute Tansy").click()
-    expect(there.get_by_text("Something here was changed elsewhere.")).to_be_visible()
+    expect(there.get_by_text("This tab was changed elsewhere.")).to_be_visible()
     expect(row.get_by_label("Talkativeness")).to_be_focused()
     row.get_by_label("Talkativeness").press_sequentially("0")
     row.get_by_label("Talkativeness").press("Tab")
     # It is sent with what was typed, and the answer shows what the other tab has done as well.
     expect(there.get_by_role("button", name="Unmute Tansy")).to_be_visible()
     expect(row.get_by_label("Talkativeness")).to_have_value("40")
-    expect(there.get_by_text("Something here was changed elsewhere.")).to_be_hidden()
+    expect(there.get_by_text("This tab was changed elsewhere.")).to_be_hidden()
 
 
 def test_a_run_that_ends_is_in_the_open_list(story: Story) -> None:
     page = story.page
     _members(page)
     page.locator("#panel_tab_runs").click()
-    expect(page.get_by_text("Nobody has answered here yet.")).to_be_visible()
+    expect(page.get_by_text("No runs yet.")).to_be_visible()
     story.send("[[say: By the window.]]")
     expect(page.locator(".run-row .run-state-succeeded")).to_have_count(1)
     expect(story.box).to_be_focused()

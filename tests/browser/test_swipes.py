@@ -52,16 +52,16 @@ def test_another_version_is_told_in_its_place(story: Story, gate: Gate) -> None:
     say(story, f"[[slow: 10]] {gate.behind(3)}")
     reply = story.messages.last
     expect_version(reply, 1, 1)
-    reply.get_by_role("button", name="Another version").click()
+    reply.get_by_role("button", name="Generate swipe").click()
     story.wait_until_reply_says("word3")
     expect(story.messages).to_have_count(3)
     gate.open()
     expect_version(reply, 2, 2)
     expect(story.run).to_be_empty()
     expect(story.messages).to_have_count(3)
-    reply.get_by_role("button", name="Previous version").click()
+    reply.get_by_role("button", name="Previous swipe").click()
     expect_version(reply, 1, 2)
-    expect(reply.get_by_role("button", name="Next version")).to_be_enabled()
+    expect(reply.get_by_role("button", name="Next swipe")).to_be_enabled()
     story.page.reload()
     expect_version(reply, 1, 2)
 
@@ -69,7 +69,7 @@ def test_another_version_is_told_in_its_place(story: Story, gate: Gate) -> None:
 def test_the_bubble_becomes_the_version_without_a_jump(story: Story, gate: Gate) -> None:
     gate.open(times=2)
     say(story, f"[[slow: 60]] {gate.behind(10, 30)}")
-    story.messages.last.get_by_role("button", name="Another version").click()
+    story.messages.last.get_by_role("button", name="Generate swipe").click()
     story.wait_until_reply_says("word10")
     story.page.evaluate(WATCH)
     gate.open()
@@ -100,10 +100,10 @@ def test_a_reply_goes_on(story: Story) -> None:
 
 def test_only_the_last_reply_offers_another_version(story: Story) -> None:
     say(story, "[[say: Good.]]")
-    expect(story.messages.last.get_by_role("button", name="Another version")).to_be_visible()
-    expect(story.messages.first.get_by_role("button", name="Another version")).to_have_count(0)
+    expect(story.messages.last.get_by_role("button", name="Generate swipe")).to_be_visible()
+    expect(story.messages.first.get_by_role("button", name="Generate swipe")).to_have_count(0)
     say(story, "[[say: Better.]]")
-    expect(story.messages.nth(2).get_by_role("button", name="Another version")).to_have_count(0)
+    expect(story.messages.nth(2).get_by_role("button", name="Generate swipe")).to_have_count(0)
 
 
 def test_keys_go_through_the_versions_only_while_the_box_is_empty(story: Story) -> None:

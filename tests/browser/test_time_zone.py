@@ -33,13 +33,13 @@ def test_prompts_have_the_time_of_the_persons_browser(
 ) -> None:
     folder = tmp_path_factory.mktemp("zone")
     with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds=str(HANG_SECONDS))) as server:
-        context = browser.new_context(base_url=server.url, timezone_id=FAR)
+        context = browser.new_context(base_url=server.url, locale="en-US", timezone_id=FAR)
         page = context.new_page()
         with page.expect_response(ADDRESS) as sent:
             page.goto("/")
         assert sent.value.status == 204
         import_file(page, "/presets", file("Clock.json", CLOCK))
-        page.get_by_role("button", name="Make default").click()
+        page.get_by_role("button", name="Set as default").click()
         page.wait_for_url("**/presets")
         story = begin_story(page)
         story.send("[[say: Late.]]")

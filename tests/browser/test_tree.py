@@ -10,13 +10,13 @@ def test_from_the_tree_to_a_branch_and_back_by_the_bar(story: Story) -> None:
     page = story.page
     root = page.url
     branch = _branch(page, "By the sea")
-    page.get_by_role("link", name="Tree of conversations").click()
-    expect(page.get_by_role("heading", name="Tree of conversations")).to_be_visible()
+    page.get_by_role("link", name="Conversation tree").click()
+    expect(page.get_by_role("heading", name="Conversation tree")).to_be_visible()
     expect(page.locator(".tree-current")).to_contain_text("Main")
     page.get_by_role("link", name="By the sea").click()
     page.wait_for_url(f"**/conversations/{branch}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("By the sea")
-    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Main").click()
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Main").click()
     page.wait_for_url(root)
 
 
@@ -30,7 +30,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
     node.get_by_label("Title").press("Enter")
     expect(node.get_by_role("heading")).to_have_text("In the hills")
     node.get_by_role("button", name="Delete In the hills").click()
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Cancel").click()
     expect(node).to_be_visible()
     node.get_by_role("button", name="Delete In the hills").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -41,7 +41,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
 def test_another_conversation_begins_in_the_same_space(story: Story) -> None:
     page = story.page
     first = page.url
-    page.get_by_role("button", name="New conversation in this space").click()
+    page.get_by_role("button", name="Create conversation").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Conversation 2")
     assert page.url != first
     page.locator("a.crumbs-space").click()
@@ -58,7 +58,7 @@ def test_tree_and_space_fit_and_are_accessible(story: Story) -> None:
     page.goto(f"/conversations/{branch}/tree")
     expect(page.locator(".tree-node")).to_have_count(5)
     assert_accessible(page)
-    page.get_by_role("navigation", name="Where you are").get_by_role("link").first.click()
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link").first.click()
     page.wait_for_url("**/spaces/*")
     assert_accessible(page)
 

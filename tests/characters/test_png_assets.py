@@ -75,5 +75,5 @@ def test_from_an_archive_to_a_picture_and_back(contents):
 def test_the_number_of_assets_is_limited():
     source = png(*(text(f"chara-ext-asset_:{number}", b"") for number in range(4)), text("ccv3", packed(v3())))
     assert len(load(source).assets) == 4
-    with pytest.raises(PngParseError, match="holds 4 assets; at most 3"):
+    with pytest.raises(PngParseError, match="contains 4 assets; at most 3"):
         load(source, limits=CardLimits(assets=3))

@@ -89,6 +89,17 @@ BROKEN: dict[str, Broken] = {
         },
         "prompt x",
     ),
+    "a role that no provider has": Broken(
+        "--preset", CHAT | {"prompts": [{"identifier": "main", "role": "bard", "content": "Sing."}]}, "prompt main"
+    ),
+    "a prompt's place": Broken(
+        "--preset",
+        CHAT | {"prompts": [{"identifier": "main", "injection_position": 9}]},
+        "prompts[0].injection_position",
+    ),
+    "an order for nobody": Broken(
+        "--preset", CHAT | {"prompt_order": [{"character_id": {"a": 1}, "order": []}]}, "prompt_order[0].character_id"
+    ),
     "a macro in a prompt": Broken(
         "--preset", CHAT | {"prompts": [{"identifier": "main", "content": "{{nope}}"}]}, "prompt main"
     ),
@@ -147,6 +158,10 @@ BROKEN: dict[str, Broken] = {
     "an entry's position": Broken("--lore", world(entry(position=99)), "entries[0].position"),
     "an entry's logic": Broken("--lore", world(entry(selectiveLogic="or")), "entries[0].selectiveLogic"),
     "an entry's switch": Broken("--lore", world(entry(preventRecursion="x")), "entries[0].preventRecursion"),
+    "an entry's characters": Broken(
+        "--lore", world(entry(characterFilter={"names": [{}], "tags": []})), "entries[0].characterFilter.names[0]"
+    ),
+    "a filter that is no object": Broken("--lore", world(entry(characterFilter="Mira")), "entries[0].characterFilter"),
     "a field of a book": Broken(
         "--lore", {"name": "B", "entries": [{"keys": ["a"], "content": ""}], "scan_depth": "x"}, "scan_depth"
     ),
@@ -155,6 +170,9 @@ BROKEN: dict[str, Broken] = {
     "a script that is no object": Broken("--regex", [{"findRegex": "a"}, 5], "regex_scripts[1]"),
     "a script's pattern that is an object": Broken("--regex", {"scriptName": "x", "findRegex": {"a": 1}}, "findRegex"),
     "a script's trims": Broken("--regex", {"findRegex": "a", "trimStrings": [{}]}, "trimStrings[0]"),
+    "a script's switch": Broken("--regex", {"findRegex": "a", "promptOnly": "sure"}, "promptOnly"),
+    "a script's place": Broken("--regex", {"findRegex": "a", "placement": [1, "2"]}, "placement[1]"),
+    "a script's depth": Broken("--regex", {"findRegex": "a", "minDepth": "deep"}, "minDepth"),
     "a pattern that is none": Broken(
         "--regex", {"scriptName": "Quotes", "findRegex": "/(/g", "placement": [1, 2], "promptOnly": True}, "Quotes"
     ),
@@ -171,6 +189,23 @@ BROKEN: dict[str, Broken] = {
         "--card",
         card_files.v3(character_book={"entries": [{"keys": ["a"], "content": "", "extensions": {"depth": "x"}}]}),
         "data.character_book.entries[0].extensions.depth",
+    ),
+    "a place of an entry of a card's book": Broken(
+        "--card",
+        card_files.v3(character_book={"entries": [{"keys": ["a"], "content": "", "position": "sideways"}]}),
+        "data.character_book.entries[0].position",
+    ),
+    "a card's note that is no object": Broken(
+        "--card", card_files.v3(extensions={"depth_prompt": "Rain."}), "data.extensions.depth_prompt"
+    ),
+    "the depth of a card's note": Broken(
+        "--card", card_files.v3(extensions={"depth_prompt": {"depth": "deep"}}), "data.extensions.depth_prompt.depth"
+    ),
+    "the role of a card's note": Broken(
+        "--card", card_files.v3(extensions={"depth_prompt": {"role": "bard"}}), "data.extensions.depth_prompt.role"
+    ),
+    "a card's talkativeness": Broken(
+        "--card", card_files.v3(extensions={"talkativeness": "chatty"}), "data.extensions.talkativeness"
     ),
     "a card of an unknown format": Broken("--card", {"spec": "hero", "data": {"name": "Mira"}}, "spec"),
     "a number that is none": Broken("--card", card_files.v3(extensions={"x": float("nan")}), "data.extensions.x"),
@@ -190,6 +225,7 @@ BROKEN: dict[str, Broken] = {
     # Chats
     "a line that is no JSON": Broken("--history", chat(MESSAGE, "{broken", MESSAGE), "line 3"),
     "a message that is no text": Broken("--history", chat(MESSAGE | {"mes": {"a": 1}}), "message 1.mes"),
+    "a message that is a yes": Broken("--history", chat(MESSAGE | {"mes": True}), "message 1.mes"),
     "a speaker's switch": Broken("--history", chat(MESSAGE | {"is_user": "yes"}), "message 1.is_user"),
     "the place of a chat's note": Broken(
         "--history",

@@ -182,7 +182,7 @@ class TestPresets:
         [
             ([CHAT_PRESET, TEXT_PRESET], "0.json is for chat completion and"),
             ([CHAT_PRESET, INSTRUCT], "an instruct template, for text completion"),
-            ([INSTRUCT, {"instruct": INSTRUCT}], "both hold an instruct template"),
+            ([INSTRUCT, {"instruct": INSTRUCT}], "both contain an instruct template"),
         ],
     )
     def test_presets_that_do_not_go_together(self, write: Write, presets: list[Any], said: str) -> None:
@@ -194,12 +194,12 @@ class TestPresets:
     def test_a_template_of_another_kind_is_named(self, write: Write) -> None:
         result = run("build", "--instruct", write("c.json", CONTEXT))
         assert result.code == 2
-        assert "c.json is not an instruct template: it holds a context template." in result.stderr
+        assert "c.json is not an instruct template: it contains a context template." in result.stderr
 
     def test_a_text_completion_has_no_other_dialect(self, write: Write) -> None:
         result = run("build", "--preset", write("t.json", TEXT_PRESET), "--dialect", "anthropic")
         assert result.code == 2
-        assert "leave out --dialect" in result.stderr
+        assert "Remove --dialect" in result.stderr
 
     def test_a_way_to_merge_messages_that_nobody_knows(self, write: Write) -> None:
         preset = write("p.json", CHAT_PRESET | {"custom_prompt_post_processing": "zigzag"})
@@ -294,7 +294,7 @@ class TestHistory:
         chat = {"msgs": [{"src": {"is_human": True}, "text": "Hm?"}]}
         result = run("build", "--history", write("cai.json", {"histories": {"histories": [chat, chat]}}))
         assert result.code == 2
-        assert "holds 2 chats" in result.stderr
+        assert "contains 2 chats" in result.stderr
         assert "tavernkit chat convert" in result.stderr
 
 
@@ -393,6 +393,20 @@ class TestStory:
         assert all(text in told for text in ("You are Ysolde.", "Ines is late.", "Rain.", "Oh, noon."))
         assert result.document["options"]["stop"] == ["THE END"]
 
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({}, "Fog."),
+            ({"experimental_macro_engine": True}, "Fog."),
+            ({"experimental_macro_engine": False}, "{{if 1}}Fog.{{/if}}"),
+        ],
+    )
+    def test_settings_choose_the_macro_engine(self, write: Write, fields: dict[str, Any], said: str) -> None:
+        settings = write("settings.json", {"power_user": {"trim_sentences": False} | fields})
+        preset = write("preset.json", {"prompts": [{"identifier": "nsfw", "content": "{{if 1}}Fog.{{/if}}"}]})
+        built = run("build", "--settings", settings, "--preset", preset, "--json").document
+        assert said in [message["content"] for message in built["payload"]]
+
     def test_settings_that_are_set_to_text_completion(self, card_json: Path, write: Write) -> None:
         settings = write(
             "settings.json",
@@ -428,6 +442,12 @@ class TestStory:
         assert document["options"]["max_tokens"] == 50
         assert (document["options"]["temperature"], document["options"]["typical_p"]) == (0.3, 0.9)
 
+    def test_a_text_preset_without_a_length_of_the_reply_asks_for_none(self, write: Write) -> None:
+        preset = write("preset.json", {"temp": 0.3, "rep_pen": 1.5, "typical": 0.9})
+        options = run("build", "--preset", preset, "--json").document["options"]
+        assert options["truncation_length"] == 8192
+        assert "max_tokens" not in options
+
     def test_a_template_beside_settings_for_text_completion_keeps_their_budget(
         self, card_json: Path, write: Write
     ) -> None:
@@ -458,7 +478,7 @@ class TestStory:
         path = write("s.json", {"a": 1})
         result = run("build", "--settings", path)
         assert result.code == 2
-        assert result.stderr.startswith(f"tavernkit: {path}: These are no settings of SillyTavern")
+        assert result.stderr.startswith(f"tavernkit: {path}: This is not a settings file of SillyTavern")
 
 
 class TestGenerationTypes:
@@ -515,13 +535,13 @@ class TestGroups:
     def test_an_unknown_speaker(self, card_json: Path) -> None:
         result = run("build", "--card", card_json, "--speaker", "Bob")
         assert result.code == 2
-        assert "Nobody is called 'Bob'" in result.stderr
+        assert "No card has the name 'Bob'" in result.stderr
         assert "Ysolde" in result.stderr
 
     def test_the_same_card_twice(self, card_json: Path) -> None:
         result = run("build", "--card", card_json, "--card", card_json)
         assert result.code == 2
-        assert "Two cards are called ysolde.json" in result.stderr
+        assert "Two cards have the file name ysolde.json" in result.stderr
 
 
 class TestExplaining:
@@ -557,14 +577,14 @@ class TestExplaining:
         report = run(*arguments, "--json").document["report"]
         missing = [block for block in report["blocks"] if not block["sent"]]
         reasons = [block["why_not"] for block in missing]
-        assert reasons[-1].startswith("no room for it; the chat is sent from its end")
-        assert set(reasons[:-1]) <= {"older than a message that had no room"}
+        assert reasons[-1].startswith("does not fit; messages are added from the newest")
+        assert set(reasons[:-1]) <= {"older than a message that does not fit"}
         assert report["tokens"] <= report["budget"]
         history = [block for block in report["blocks"] if block["slot"] == "history"]
         assert len(history) + report["out_of_reach"] == 40
         text = run(*arguments).text
         assert "Not sent:" in text
-        assert "older messages are too far back" in text
+        assert "older messages do not fit." in text
         assert "warning: " in text
 
     def test_prompts_that_are_switched_on_and_not_sent_say_why(self, card_json: Path, write: Write) -> None:
@@ -584,7 +604,7 @@ class TestExplaining:
         assert unsent["gone"]["sentence"] == "the preset has no prompt of this identifier"
         assert not unsent.keys() & {"main", "charDescription", "reminder", "chatHistory"}
         text = run(*arguments).text
-        assert "Prompts that are switched on and not sent:" in text
+        assert "Enabled prompts that are not sent:" in text
         assert "it is for continue, and this is normal" in text
 
     def test_examples_are_left_out_whole(self, write: Write) -> None:
@@ -593,13 +613,13 @@ class TestExplaining:
         report = run("build", "--card", card, "--context", "400", "--explain", "--json").document["report"]
         reasons = {block["why_not"] for block in report["blocks"] if block["group"] == "examples" and not block["sent"]}
         assert len(reasons) == 2
-        assert "behind an example that had no room" in reasons
+        assert "after an example that does not fit" in reasons
 
     def test_prompts_that_must_be_sent_and_cannot_be(self, card_json: Path) -> None:
         result = run("build", "--card", card_json, "--context", "20", "--reserve", "0", "--explain", "--json")
         reasons = {block["slot"]: block["why_not"] for block in result.document["report"]["blocks"]}
-        assert "must be sent, but there is no room for it" in reasons.values()
-        assert reasons["history"] == "the prompts that must be sent leave no room"
+        assert "required, but does not fit" in reasons.values()
+        assert reasons["history"] == "the required prompts leave no room"
 
     def test_a_trace_names_every_stage(self, card_json: Path) -> None:
         arguments = words("build", "--card", card_json, "--trace")
@@ -664,7 +684,7 @@ class TestBadInput:
     def test_standard_input_is_read_once(self) -> None:
         result = run("build", "--card", "-", "--history", "-", stdin=b"{}")
         assert result.code == 2
-        assert "Standard input can be read once" in result.stderr
+        assert "Only one file can be -" in result.stderr
 
     @pytest.mark.parametrize(
         "arguments", [["--dialect", "klingon"], ["--type", "shout"], ["--note-depth", "-1"], ["card"]]

@@ -105,7 +105,7 @@ def test_a_chat_that_begins_with_the_character_needs_no_greeting(card: Path, wri
 
 def test_explaining_names_the_cards_that_are_not_sent(card: Path, write: Write) -> None:
     text = run("build", "--platform", "risuai", card, "--preset", write("p.json", PRESET), "--explain").text
-    assert "Prompts that are switched on and not sent:" in text
+    assert "Enabled prompts that are not sent:" in text
     assert "the chat has no note" in text
 
 
@@ -118,8 +118,8 @@ def test_explaining_says_what_was_left_out_and_why(card: Path, write: Write) -> 
         "build", "--platform", "risuai", card, "--history", chat, "--context", "600", "--reserve", "200", "--explain"
     )
     assert result.code == 0
-    assert "no room for it; the oldest of the chat goes first" in result.text
-    assert "the model's format has no use for it" in run("build", "--platform", "risuai", card, "--explain").text
+    assert "does not fit; the oldest messages are trimmed first" in result.text
+    assert "not used by the model's format" in run("build", "--platform", "risuai", card, "--explain").text
 
 
 def test_the_model_chooses_the_dialect(card: Path, write: Write) -> None:
@@ -131,10 +131,10 @@ def test_the_model_chooses_the_dialect(card: Path, write: Write) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--platform", "risuai", "--instruct", "x.json"], "--instruct is SillyTavern's"),
-        (["--platform", "risuai", "--quiet-prompt", "x"], "--quiet-prompt is SillyTavern's"),
-        (["--toggle", "night"], "--toggle is RisuAI's"),
-        (["--greeting", "1"], "--greeting is RisuAI's"),
+        (["--platform", "risuai", "--instruct", "x.json"], "--instruct is an option of SillyTavern only"),
+        (["--platform", "risuai", "--quiet-prompt", "x"], "--quiet-prompt is an option of SillyTavern only"),
+        (["--toggle", "night"], "--toggle is an option of RisuAI only"),
+        (["--greeting", "1"], "--greeting is an option of RisuAI only"),
     ],
 )
 def test_options_of_the_other_platform_are_refused(arguments: list[str], complaint: str) -> None:

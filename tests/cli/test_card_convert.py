@@ -54,7 +54,7 @@ def test_nothing_is_overwritten_without_force(card_json: Path, tmp_path: Path) -
     refused = run("card", "convert", card_json, "--to", "png", "-o", out)
     assert refused.code == 2
     assert out.read_bytes() == b"precious"
-    assert refused.stderr == f"tavernkit: {out}: The file exists; say --force to overwrite it.\n"
+    assert refused.stderr == f"tavernkit: {out}: The file exists; use --force to overwrite it.\n"
     assert run("card", "convert", card_json, "--to", "png", "-o", out, "--force").code == 0
     assert load(out).card.character.name == "Ysolde"
 

@@ -101,7 +101,7 @@ def test_several_chats_become_numbered_files(cai: Path, tmp_path: Path) -> None:
 def test_several_chats_do_not_fit_standard_output(cai: Path) -> None:
     result = run("chat", "convert", cai)
     assert result.code == 2
-    assert "holds 2 chats" in result.stderr
+    assert "contains 2 chats" in result.stderr
 
 
 def test_nothing_is_overwritten_without_force(chat: Path) -> None:

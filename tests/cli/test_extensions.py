@@ -77,5 +77,5 @@ def test_a_setting_that_names_no_module_is_refused(monkeypatch: pytest.MonkeyPat
     assert refused.code == 2
     assert refused.error == {
         "type": "ExtensionError",
-        "message": "'my extension' is no name of a module, so it names no extension.",
+        "message": "'my extension' is not the name of a module.",
     }

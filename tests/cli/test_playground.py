@@ -46,7 +46,7 @@ def test_a_wrong_setting_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TAVERNKIT_PORT", "many")
     result = run("serve")
     assert result.code == 2
-    assert "A setting is wrong: port" in result.stderr
+    assert "A setting is invalid: port" in result.stderr
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "nonsense", "postgresql://127.0.0.1:1/none"])
@@ -73,7 +73,7 @@ def test_a_password_that_is_too_short_and_an_unknown_account_are_refused() -> No
     short = run("account", "create-admin", "--name", "Olga", stdin=b"short\n")
     assert (short.code, "at least 10 characters" in short.stderr) == (2, True)
     unknown = run("account", "set-password", "nobody", stdin=b"three brown owls\n")
-    assert (unknown.code, "not here" in unknown.stderr) == (2, True)
+    assert (unknown.code, "does not exist" in unknown.stderr) == (2, True)
 
 
 def test_a_backup_is_written_and_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

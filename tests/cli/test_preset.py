@@ -88,7 +88,7 @@ class TestShowing:
 
     def test_the_text_says_the_same_and_keeps_secrets(self) -> None:
         text = command("show", CHAT).text
-        assert "window: 8,000 tokens, 500 of them for the reply" in text
+        assert "context size: 8,000 tokens, response length: 500" in text
         assert "5 of 7 prompts on" in text
         assert "hunter2" not in text
         assert "hunter2" not in json.dumps(command("show", CHAT, "--json").document)
@@ -226,7 +226,7 @@ class TestConverting:
         assert result.document == {"name": "Marks", "input_sequence": "[U]", "output_sequence": "[B]"} | {
             "output_suffix": "|"
         }
-        assert "context: left out: the file holds one part" in result.stderr
+        assert "context: left out: the file contains one part" in result.stderr
         whole = command("convert", result.document, "--to", "master").document
         assert whole == {"instruct": result.document}
 
@@ -276,7 +276,7 @@ class TestConverting:
     def test_there_is_not_always_a_way(self) -> None:
         result = command("convert", CHAT, "--to", "text")
         assert result.code == 2
-        assert "cannot be written as text; it can be as chat, risup, risupreset, risuai-json" in result.stderr
+        assert "cannot be converted to text. Possible formats: chat, risup, risupreset, risuai-json" in result.stderr
 
     def test_nothing_is_overwritten(self, tmp_path: Path) -> None:
         out = tmp_path / "out.json"

@@ -61,7 +61,7 @@ def test_a_card_a_user_and_a_persona(card_png: Path) -> None:
 
 
 def test_the_greeting_is_shown_before_the_chat_begins(card_png: Path) -> None:
-    assert "the greeting is:\nTick.\n" in run("prompt", card_png).text
+    assert "The chat is empty. Greeting:\nTick.\n" in run("prompt", card_png).text
 
 
 def test_the_example_user_can_be_renamed() -> None:
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_listed() -> None:
     assert len(report["trimming"]["evictions"]) == len(left_out)
     assert [warning["code"] for warning in report["warnings"]] == ["trimmed"]
     text = run(*arguments).text
-    assert "Left out to keep the budget:" in text
+    assert "Trimmed:" in text
     assert "warning: " in text
 
 

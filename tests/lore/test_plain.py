@@ -137,6 +137,21 @@ def test_a_build_takes_a_lore_engine_of_ones_own_and_platforms_say_that_they_do_
         assert "lore_engine_ignored" in [warning.code for warning in platform(**inputs).plan.warnings]
 
 
+def test_a_lore_engine_of_ones_own_needs_no_book() -> None:
+    class FromElsewhere:
+        def scan(self, scan_input: ScanInput) -> LoreResult:
+            assert scan_input.messages == ("Is the tide in?",)
+            return LoreResult(activated_entries=(entry("1"),))
+
+    built = build(
+        character=Character(name="Mira"),
+        user=User(name="Ada"),
+        message="Is the tide in?",
+        lore_engine=FromElsewhere(),
+    )
+    assert "content 1" in [message.content for message in built.plan.messages]
+
+
 @given(st.lists(words, max_size=4), words)
 def test_the_one_pass_scan_agrees_with_looking_for_each_key(keys: list[str], text: str) -> None:
     book = Book(entries=tuple(entry(str(n), key) for n, key in enumerate(keys)))

@@ -1,5 +1,6 @@
 """What a build is given: whatever readers give is taken, and everything else gets a sentence that names it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import tavernkit
 from tavernkit import (
     Book,
+    BudgetPreset,
     Character,
     Entry,
     Injection,
@@ -58,6 +60,7 @@ class TestEveryBuild:
             *(("instrumenter", value) for value in (5, True)),
             *(("warning_handler", value) for value in (5, [])),
             *(("metadata", value) for value in (5, [])),
+            *(("trace", value) for value in (5, "yes")),
             *(("reports", value) for value in (None, 5, ["x"])),
             *(("pipeline", value) for value in (5, [])),
             ("persona", "A sailor."),
@@ -69,6 +72,22 @@ class TestEveryBuild:
         inputs = {"character": Character(name="Mira"), "user": ROBIN, "message": "Hi", name: value}
         with pytest.raises((TypeError, ValueError), match=name):
             build(**inputs)
+
+    @pytest.mark.parametrize(
+        ("character", "field"),
+        [
+            (Character(name=5), "character.name"),  # type: ignore[arg-type]
+            (Character(name="Mira", nickname=5), "character.nickname"),  # type: ignore[arg-type]
+            (Character(name="Mira", extensions="x"), "character.extensions"),  # type: ignore[arg-type]
+            (Character(name="Mira", alternate_greetings=("Hi", 5)), "character.alternate_greetings[1]"),  # type: ignore[arg-type]
+            (Character(name="Mira", character_book={}), "character.character_book"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_a_wrong_field_of_a_character_is_named(
+        self, build: Callable[..., Any], character: Character, field: str
+    ) -> None:
+        with pytest.raises(TypeError, match=f"^{re.escape(field)} must be "):
+            build(character=character, user=ROBIN, message="Hi")
 
     def test_a_card_is_taken_in_every_form(self, build: Callable[..., Any]) -> None:
         card, _ = read_card(CARD)
@@ -142,6 +161,36 @@ def test_presets_of_the_other_platform_are_refused() -> None:
 def test_a_word_that_is_none_of_the_choices_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match=r"must be one of|Known|known"):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Entry(id="1", keys="sea"), "Entry.keys must be a list, not text."),
+        (lambda: Entry(id="1", keys=("sea", 5)), "Entry.keys[1] must be text, not an int."),
+        (lambda: Entry(id="1").with_(content=None), "Entry.content must be text, not None."),
+        (lambda: Entry(id="1", insertion_order="first"), "Entry.insertion_order must be a whole number, not text."),
+        (lambda: Book(entries=({"keys": ["sea"]},)), "Book.entries[0] must be an Entry, not a dict."),
+        (lambda: Injection(id="note", content=5), "Injection.content must be text, not an int."),
+        (lambda: Injection(id="note", content="Rain.", depth="4"), "Injection.depth must be a whole number, not text."),
+        (lambda: BudgetPreset(context_window_tokens="8k"), "BudgetPreset.context_window_tokens must be a whole number"),
+        (lambda: ChatPreset(temperature="hot"), "ChatPreset.temperature must be a number, not text."),
+        (lambda: ChatPreset(prompts=({},)), "ChatPreset.prompts[0] must be a PresetPrompt, not a dict."),
+        (lambda: sillytavern.Story(settings={}), "Story.settings must be a UserSettings, not a dict."),
+        (lambda: sillytavern.Story(group="us"), "Story.group must be a StoryGroup or None, not text."),
+        (lambda: sillytavern.Story(forced_lore="1"), "Story.forced_lore must be a set, not text."),
+        (lambda: risuai.Story(toggles=["night"]), "Story.toggles must be a mapping, not a list."),
+        (lambda: risuai.Story(modules=("Sea",)), "Story.modules[0] must be a Module, not text."),
+    ],
+)
+def test_a_value_of_a_wrong_field_cannot_be_made(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}"):
+        make()
+
+
+def test_a_wrong_field_of_a_preset_of_risuai_is_named() -> None:
+    with pytest.raises(TypeError, match=r"^preset\.main_prompt must be text, not an int\.$"):
+        risuai.build(character=Character(name="Mira"), user=ROBIN, preset=risuai.RisuSettings(main_prompt=5))  # type: ignore[arg-type]
 
 
 def test_risuai_runs_the_triggers_of_the_module_inside_a_card_file() -> None:

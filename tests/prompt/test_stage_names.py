@@ -5,10 +5,24 @@ from typing import Any
 
 import pytest
 
-from tavernkit import BuildHooks, Built, Character, Context, Pipeline, User, build, plain_pipeline, risuai, sillytavern
+from tavernkit import (
+    BuildHooks,
+    Built,
+    Character,
+    Context,
+    Injection,
+    Injections,
+    Pipeline,
+    User,
+    build,
+    plain_pipeline,
+    risuai,
+    sillytavern,
+)
 from tavernkit.prompt.finishing import report_trimming, settle
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.sillytavern.presets import ChatPreset, TextPreset
+from tavernkit.sillytavern import UserSettings
+from tavernkit.sillytavern.presets import ChatPreset, Instruct, TextPreset
 
 COMMON = ("hooks", "lore", "history", "before_trimming", "trimming")
 SAID = [{"role": "user", "content": "One."}, {"role": "assistant", "content": "Two."}]
@@ -68,6 +82,24 @@ def test_a_block_that_a_hook_adds_stands_at_the_depth_it_asks_for(make: Build, p
     said = "\n".join(message.content for message in make(preset=preset, hooks=hooks, **USUAL).plan.messages)
     places = [said.index(text) for text in ("First.", "One.", "Two.", "Sooner.", "Later.", "Three.", "Last.")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("instruct", [Instruct(), Instruct(enabled=True, input_sequence="<u>", output_sequence="<a>")])
+def test_a_block_at_the_end_of_a_text_is_written_as_an_injection_there_is(instruct: Instruct) -> None:
+    hooks, injections = BuildHooks(), Injections()
+    story = sillytavern.Story(settings=UserSettings(instruct=instruct))
+
+    @hooks.before_trimming
+    def add(ctx: Context) -> None:
+        for text in ("One line.", "Another."):
+            ctx.add_block(source=text, content=text, insertion_point="chat", depth=0)
+
+    for number, text in enumerate(("One line.", "Another.")):
+        injections.register(Injection(id=str(number), content=text, depth=0))
+    usual: dict[str, Any] = {**USUAL, "story": story, "preset": TextPreset()}
+    added = sillytavern.build(hooks=hooks, **usual).request.body
+    assert added == sillytavern.build(injections=injections, **usual).request.body
+    assert "One line.\nAnother.\n" in added
 
 
 @PLATFORMS

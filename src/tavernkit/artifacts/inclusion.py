@@ -108,7 +108,7 @@ class InclusionRules(WireRules, frozen=True, kw_only=True):
 
     def _selector(self) -> VersionSelector:
         if self.last_n is not None and self.versions.mode != "last_n":
-            raise InvalidArtifactError("lastN belongs to the versionSelector last_n. Say both.")
+            raise InvalidArtifactError("lastN belongs to the versionSelector last_n. Set both.")
         return VersionSelector(mode=self.versions.mode, n=self.last_n if self.versions.n is None else self.versions.n)
 
 

@@ -112,7 +112,7 @@ class _Unfit(Exception):  # noqa: N818 - never leaves this module
 
 def _apply(document: object, operation: Mapping[str, object]) -> object:
     if not isinstance(operation, Mapping):
-        raise _Unfit("it is no object.")
+        raise _Unfit("it is not an object.")
     path = _path(operation, "path")
     match operation.get("op"):
         case "add":
@@ -146,7 +146,7 @@ def _value(operation: Mapping[str, object]) -> object:
 def _path(operation: Mapping[str, object], field: str) -> JsonPath:
     pointer = operation.get(field)
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
-        raise _Unfit(f"its {field!r} is no JSON pointer.")
+        raise _Unfit(f"its {field!r} is not a JSON pointer.")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 

@@ -188,8 +188,8 @@ class _Placing:
             if not item.reaches_back:
                 self._ctx.warn(
                     "artifact_window",
-                    f"{item.artifact.name} is to be told with its last {item.inclusion.versions.n} versions, but only "
-                    f"{item.artifact.retention.max_versions} are kept. Keep more, or tell fewer.",
+                    f"{item.artifact.name} is included with its last {item.inclusion.versions.n} versions, but only "
+                    f"{item.artifact.retention.max_versions} are kept. Keep more, or include fewer.",
                     artifact=item.artifact.name,
                 )
 

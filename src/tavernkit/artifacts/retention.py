@@ -72,15 +72,13 @@ class Retention(Wire, frozen=True, kw_only=True):
             if limit is not None and limit < 1:
                 raise InvalidArtifactError(f"{name} must be at least 1, not {limit}: the latest version always stays.")
         if self.ttl_seconds is not None and abs(self.ttl_seconds) > _MOST_SECONDS:
-            raise InvalidArtifactError(
-                f"ttlSeconds is at most {_MOST_SECONDS:,}. To keep versions for good, leave it out."
-            )
+            raise InvalidArtifactError(f"ttlSeconds is at most {_MOST_SECONDS:,}. To keep versions forever, omit it.")
         if self.ttl is not None and self.ttl <= timedelta(0):
             raise InvalidArtifactError("A time to live must be longer than nothing.")
         if self.mode == "windowed" and not self.is_limited:
             raise InvalidArtifactError("A windowed retention needs max_versions, max_turns or ttl.")
         if self.mode == "ephemeral" and self.is_limited:
-            raise InvalidArtifactError("An ephemeral artifact is not stored, so it can have no limits. Leave them out.")
+            raise InvalidArtifactError("An ephemeral artifact is not stored, so it cannot have limits. Remove them.")
 
     @property
     def is_limited(self) -> bool:

@@ -104,7 +104,7 @@ class NotesOfReport(Notes):
         self._report.ignored(path, message)
 
     def unknown(self, path: str) -> None:
-        self._report.ignored(path, "nobody reads this field")
+        self._report.ignored(path, "unknown field, not used")
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module

@@ -15,7 +15,7 @@ from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
-from tavernkit.reading import MAX_JSON_DEPTH, Imported, LooseObject, ReportBuilder, kind_of
+from tavernkit.reading import MAX_JSON_DEPTH, Imported, LooseObject, ReportBuilder, Source, kind_of, open_json
 from tavernkit.values import Json, JsonObject
 
 
@@ -77,13 +77,12 @@ BESIDE_DESCRIPTION = frozenset(
 DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
 
 
-def read_card(
-    source: JsonObject, *, limits: CardLimits = DEFAULT_LIMITS, strict: bool = False
-) -> Imported[CharacterCard]:
-    """Read a card's JSON object; the report says what was converted or ignored, a strict reader raises it."""
+def read_card(source: Source, *, limits: CardLimits = DEFAULT_LIMITS, strict: bool = False) -> Imported[CharacterCard]:
+    """Read a card's JSON; the report says what was converted or ignored, a strict reader raises it."""
     report = ReportBuilder()
-    card = decode_card(source, report, limits=limits)
-    return Imported(card, report.build(f"card {card.spec}", error=InvalidCardError, strict=strict))
+    document, file = open_json(source, what="The card", max_bytes=limits.json_bytes)
+    card = decode_card(document, report, limits=limits)
+    return Imported(card, report.build(f"card {card.spec}", file=file, error=InvalidCardError, strict=strict))
 
 
 def check_has_card_fields(source: Json) -> None:
@@ -230,7 +229,7 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
         tags=_tags(fields),
         creator=fields.text("creator"),
         character_version=fields.text("character_version"),
-        extensions=fields.object("extensions"),
+        extensions=_extensions(fields),
         nickname=fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
         creator_notes_multilingual=_object(fields, "creator_notes_multilingual"),
         source=_texts(fields, "source"),
@@ -249,6 +248,25 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
         if value is not None:
             fields.report.broken(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")
     return character.with_(unknown={**fields.rest(), **unread})
+
+
+def _extensions(fields: LooseObject) -> JsonObject:
+    """The extensions as they stand; what most applications read in them is noted where it is of no use."""
+    found = fields.object("extensions")
+    if not found.keys() & {"talkativeness", "depth_prompt"}:
+        return found
+    notes = ReportBuilder()
+    loose = LooseObject(found, notes, fields.at("extensions"))
+    loose.optional_number("talkativeness")
+    prompt = loose.nested("depth_prompt")
+    prompt.text("prompt")
+    prompt.integer("depth")
+    role = prompt.text("role")
+    if role not in ("", "system", "user", "assistant"):
+        notes.broken(prompt.at("role"), f"{role[:40]!r} is none of system, user, assistant")
+    for note in notes.build("extensions").broken:
+        fields.report.broken(note.path, note.message)
+    return found
 
 
 def _creator_notes(fields: LooseObject) -> str:

@@ -37,7 +37,7 @@ def to_json(card: CharacterCard, spec: WritableSpec = "v3", *, indent: int | Non
         # Half a surrogate pair can stand in JSON only as an escape.
         return json.dumps(value, allow_nan=False, indent=indent, separators=separators)
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidCardError(f"The card holds something that JSON cannot express: {error}.") from None
+        raise InvalidCardError(f"The card contains something that JSON cannot express: {error}.") from None
 
 
 def to_png(card: CharacterCard, image: bytes | None = None, assets: Iterable[Asset] = ()) -> bytes:

@@ -58,7 +58,7 @@ def _detect_text(data: bytes) -> Container:
         raise ParseError(f"The file is not a character card: it looks like {stranger}.")
     start = decode_text(data[:4096], what="The file").lstrip("\ufeff \t\r\n")
     if CONTROL.search(start):
-        raise ParseError("The file is not a character card: it is binary, and of no kind that is known here.")
+        raise ParseError("The file is not a character card: it is a binary file of an unknown kind.")
     if start.startswith(("{", "[")):
         return "json"
     if start.startswith("<"):
@@ -119,5 +119,5 @@ def _read_zip(data: bytes, limits: CardLimits) -> Bundle:
     if MANIFEST_FILE in archive:
         return read_byaf(archive, limits)
     raise ArchiveParseError(
-        f"The archive is no character card: it has neither {CARD_FILE} (CHARX) nor {MANIFEST_FILE} (BYAF)."
+        f"The archive is not a character card: it has neither {CARD_FILE} (CHARX) nor {MANIFEST_FILE} (BYAF)."
     )

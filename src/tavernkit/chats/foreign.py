@@ -52,7 +52,7 @@ def read_foreign(
         raise ParseError("There is no conversation in this file.")
     for key in document:
         if key not in format.keys:
-            report.ignored(key, "has no place in a chat; left out")
+            report.ignored(key, "not supported in chats; left out")
     return chats
 
 
@@ -137,7 +137,7 @@ def _risuai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
     if isinstance(data, dict):
         for key in data:
             if key != "message":
-                report.ignored(f"data.{key}", "has no place in a chat; left out")
+                report.ignored(f"data.{key}", "not supported in chats; left out")
     records: list[Record] = []
     for message in _objects(messages, "data.message", ("role", "name", "time", "data"), report):
         is_user = message.get("role") == "user"
@@ -159,7 +159,7 @@ def _objects(items: list[Json], where: str, keys: Iterable[str], report: ReportB
             report.broken(f"{where}[{index}]", f"expected an object, found {kind_of(item)}")
             continue
         for key in item.keys() - known:
-            report.ignored(f"{where}[].{key}", "has no place in a chat; left out")
+            report.ignored(f"{where}[].{key}", "not supported in chats; left out")
             known.add(key)
         yield item
 

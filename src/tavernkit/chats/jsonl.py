@@ -209,7 +209,7 @@ def parse_line(line: str, limits: ChatLimits) -> Json:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ParseError(f"{constant} is no JSON.")
+    raise ParseError(f"{constant} is not JSON.")
 
 
 def _is_header(record: dict[str, Json]) -> bool:
@@ -238,5 +238,7 @@ def _note_unusual(where: str, value: ChatHeader | ChatMessage, report: ReportBui
     if value.unknown:
         for key in unusual_fields(value):
             # Nothing, and 0 or 1 for yes and no, mean in a file what they say.
-            note = report.converted if value.unknown[key] in (None, 0, 1) else report.mended
+            found = value.unknown[key]
+            is_plain = found is None or (found in (0, 1) and not isinstance(found, bool))
+            note = report.converted if is_plain else report.mended
             note(f"{where}.{key}", "of an unusual type; read as well as possible, kept as it stands")

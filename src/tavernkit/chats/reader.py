@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_date
@@ -24,7 +24,7 @@ NO_CHAT = (
 def read_chat(
     source: Source,
     *,
-    now: Callable[[], datetime],
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
     user_name: str = "User",
     character_name: str = "Character",
     limits: ChatLimits = DEFAULT_LIMITS,

@@ -13,9 +13,9 @@ from tavernkit.cli.groups import HELP_OPTIONS, show_help
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  something failed its check: a broken file in validate, a case that
-     disagrees in conformance, a strict or too large prompt
-  2  a command that cannot be understood, or a file that cannot be read or written
+  1  a check failed: a broken file in validate, a failed case in
+     conformance, a prompt that is too large or that --strict refuses
+  2  an unknown command or option, or a file that cannot be read or written
   3  a card or file of a version that is not supported
 """
 

@@ -13,13 +13,13 @@ from tavernkit.cli.output import JsonOption, Printer, emit, status
 def measure(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Parts of the names of the benchmarks to run; all of them unless given."),
+        typer.Argument(metavar="NAME", help="Parts of benchmark names. Default: all benchmarks."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure the library against baselines.
 
-    Both are measured in the same run. The ratio says how many times the baseline's time the library takes.
+    Both run together. A ratio of 2 means that the library takes twice the time of the baseline.
     """
     from msgspec import structs
 
@@ -29,7 +29,7 @@ def measure(
         measurements = benchmarks.run(names or (), on_progress=show)
     if not measurements:
         known = ", ".join(benchmark.name for benchmark in benchmarks.load_benchmarks())
-        raise UsageError(f"There is no benchmark of that name; there are: {known or 'none'}.")
+        raise UsageError(f"No benchmark has that name. Benchmarks: {known or 'none'}.")
     if as_json:
         emit({"benchmarks": [{**structs.asdict(each), "ratio": each.ratio} for each in measurements]})
         return

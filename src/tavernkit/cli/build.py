@@ -26,20 +26,20 @@ _RISUAI_ONLY = ("module", "toggle", "greeting")
 
 
 def _build_request(options: BuildOptions) -> None:
-    """Build the request that SillyTavern, or RisuAI, would send, and print its messages.
+    """Build the request that SillyTavern or RisuAI would send, and print its messages.
 
-    SillyTavern's presets for chat completion make messages in the provider's format, those for text completion and
-    templates make one text. RisuAI's presets make messages.
+    A chat-completion preset of SillyTavern and a preset of RisuAI give messages in the provider's format. A
+    text-completion preset or a template gives one text.
     """
     if options.platform == "risuai":
         from tavernkit.cli.build_risuai import build_risuai
 
-        _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern's")
+        _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern")
         built = build_risuai(options)
     else:
         from tavernkit.cli.build_sillytavern import build_sillytavern
 
-        _refuse(options, _RISUAI_ONLY, "RisuAI's")
+        _refuse(options, _RISUAI_ONLY, "RisuAI")
         built = build_sillytavern(options)
     _show(built, with_report=options.explain, as_json=options.as_json)
 
@@ -47,12 +47,12 @@ def _build_request(options: BuildOptions) -> None:
 build_request = command_of(_build_request, BuildOptions)
 
 
-def _refuse(options: BuildOptions, names: tuple[str, ...], whose: str) -> None:
+def _refuse(options: BuildOptions, names: tuple[str, ...], platform: str) -> None:
     """Raise UsageError for an option that only the other platform has."""
     for name in names:
         if getattr(options, name) is not None:
             spelt = name.replace("_", "-")
-            raise UsageError(f"--{spelt} is {whose}; leave it out, or choose that --platform.")
+            raise UsageError(f"--{spelt} is an option of {platform} only. Remove it, or change --platform.")
 
 
 def _show(built: BuiltRequest, *, with_report: bool, as_json: bool) -> None:

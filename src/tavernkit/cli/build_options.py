@@ -39,55 +39,57 @@ class BuildOptions:
     ] = None
     platform: Annotated[Platform, typer.Option(help="The application whose request is built.")] = "sillytavern"
     card: Annotated[
-        list[Path] | None, file_option(help="The character's card; several make a group. Without one, an example.")
+        list[Path] | None, file_option(help="A character card; several make a group. Default: an example.")
     ] = None
-    speaker: Annotated[str | None, name_option(help="Who of a group speaks; else the first card.")] = None
-    group: Annotated[Path | None, file_option(help="SillyTavern's file of the group.")] = None
+    speaker: Annotated[str | None, name_option(help="The speaker of a group. Default: the first card.")] = None
+    group: Annotated[Path | None, file_option(help="SillyTavern's group file.")] = None
     preset: Annotated[
         list[Path] | None, file_option(help="A preset, a template or a master export; may be repeated.")
     ] = None
     instruct: Annotated[Path | None, file_option(help="An instruct template, for text completion.")] = None
-    context_template: Annotated[Path | None, file_option(help="A context template, likewise.")] = None
+    context_template: Annotated[Path | None, file_option(help="A context template, for text completion.")] = None
     settings: Annotated[Path | None, file_option(help="SillyTavern's settings.json, or its power_user.")] = None
-    history: Annotated[
-        Path | None, file_option(help="The chat: SillyTavern's, another application's, a JSON list.")
-    ] = None
-    message: Annotated[str, text_option(help="What the user says next.")] = ""
-    lore: Annotated[
-        list[Path] | None, file_option(help="A lorebook to use beside the card's own; may be repeated.")
-    ] = None
-    module: Annotated[list[Path] | None, file_option(help="A RisuAI module that is switched on; may be repeated.")] = (
+    history: Annotated[Path | None, file_option(help="A chat file of any application, or a JSON list of messages.")] = (
         None
     )
+    message: Annotated[str, text_option(help="The user's next message.")] = ""
+    lore: Annotated[list[Path] | None, file_option(help="A further lorebook; may be repeated.")] = None
+    module: Annotated[list[Path] | None, file_option(help="A RisuAI module to enable; may be repeated.")] = None
     toggle: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A switch of RisuAI's; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A RisuAI toggle; may be repeated.")
     ] = None
     greeting: Annotated[int | None, number_option(min=0, help="RisuAI's greeting: 0 is the first message.")] = None
-    regex: Annotated[
-        list[Path] | None, file_option(help="Regex scripts to run beside the card's and the preset's.")
-    ] = None
+    regex: Annotated[list[Path] | None, file_option(help="A file of further regex scripts; may be repeated.")] = None
     user: Annotated[str | None, name_option(help="The name of the user.")] = None
     persona: Annotated[
-        str | None, typer.Option(metavar="TEXT|FILE", help="Who the user is: a text, or a file with it.")
+        str | None, typer.Option(metavar="TEXT|FILE", help="The persona description: a text, or a file.")
     ] = None
     note: Annotated[str | None, text_option(help="The author's note.")] = None
     note_position: Annotated[
         NotePosition | None, typer.Option(help="In the chat, before or after the main prompt.")
     ] = None
-    note_depth: Annotated[int | None, number_option(min=0, help="How many messages stand behind the note.")] = None
-    note_role: Annotated[NoteRole | None, typer.Option(help="Whose words the note is.")] = None
-    note_interval: Annotated[int | None, number_option(min=0, help="Every how many user messages; 0 is never.")] = None
-    generation_type: Annotated[GenerationChoice, typer.Option("--type", help="What is asked for.")] = "normal"
+    note_depth: Annotated[int | None, number_option(min=0, help="The depth of the note, in messages from the end.")] = (
+        None
+    )
+    note_role: Annotated[NoteRole | None, typer.Option(help="The role of the note.")] = None
+    note_interval: Annotated[
+        int | None, number_option(min=0, help="Insert the note every N user messages; 0: never.")
+    ] = None
+    generation_type: Annotated[GenerationChoice, typer.Option("--type", help="The generation type.")] = "normal"
     quiet_prompt: Annotated[str | None, text_option(help="The instruction of a quiet generation.")] = None
-    dialect: Annotated[str | None, name_option(help="The provider's format; else the preset's.")] = None
+    dialect: Annotated[str | None, name_option(help="The provider's format. Default: the preset's.")] = None
     model: ModelOption = None
-    context: Annotated[int | None, number_option(min=1, help="The window in tokens; else the preset's.")] = None
-    reserve: Annotated[int | None, number_option(min=0, help="Tokens for the reply; else the preset's.")] = None
+    context: Annotated[int | None, number_option(min=1, help="The context size in tokens. Default: the preset's.")] = (
+        None
+    )
+    reserve: Annotated[
+        int | None, number_option(min=0, help="The response length in tokens. Default: the preset's.")
+    ] = None
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show each block with its source and size, and what was left out and why.")
+        bool, typer.Option("--explain", help="Show each block with source and tokens, and what was left out and why.")
     ] = False
     trace: Annotated[bool, typer.Option("--trace", help="Show how long each stage took.")] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where there would be a warning.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Fail instead of warning.")] = False
     as_json: JsonOption = False
 
     @property
@@ -97,7 +99,7 @@ class BuildOptions:
     def check_files(self) -> None:
         """Raise UsageError where two files are to be read from standard input."""
         if sum(map(is_standard, self._files())) + (self.persona == "-") > 1:
-            raise UsageError("Standard input can be read once; name files for the others.")
+            raise UsageError("Only one file can be - (standard input). Use file names for the others.")
 
     def _files(self) -> Iterator[Path]:
         for field in dataclasses.fields(self):

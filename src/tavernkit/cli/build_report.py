@@ -18,22 +18,22 @@ from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
 ROLE_COLOURS = {"system": "cyan", "user": "green", "assistant": "magenta"}
-NO_ROOM = "no room for it"
+NO_ROOM = "does not fit"
 NO_ROOM_BY_GROUP = {
-    "history": "no room for it; the chat is sent from its end, up to here",
-    "examples": "no room for the whole of it; examples are sent from the first, up to here",
+    "history": "does not fit; messages are added from the newest back to here",
+    "examples": "does not fit; examples are added from the first up to here",
 }
 BEHIND_BY_GROUP = {
-    "history": "older than a message that had no room",
-    "examples": "behind an example that had no room",
+    "history": "older than a message that does not fit",
+    "examples": "after an example that does not fit",
 }
-MUST_BE_SENT = "must be sent, but there is no room for it"
-NOTHING_LEFT = "the prompts that must be sent leave no room"
+MUST_BE_SENT = "required, but does not fit"
+NOTHING_LEFT = "the required prompts leave no room"
 LEFT_OUT = {
-    "stripped": "examples are switched off in the settings",
-    "oldest": "no room for it; the oldest of the chat goes first",
-    "summed_up": "the memory tells of it",
-    "format": "the model's format has no use for it",
+    "stripped": "examples are disabled in the settings",
+    "oldest": "does not fit; the oldest messages are trimmed first",
+    "summed_up": "replaced by the memory",
+    "format": "not used by the model's format",
 }
 
 
@@ -232,11 +232,11 @@ def print_prompt(printer: Printer, report: PromptReport) -> None:
     _print_sent(printer, report.blocks)
     left_out = [block for block in report.blocks if not block.sent]
     if left_out:
-        printer.line("Left out to keep the budget:", style="bold")
+        printer.line("Trimmed:", style="bold")
         printer.table(("role", "source", "tokens"), [(block.role, block.origin, block.tokens) for block in left_out])
         printer.line()
     if report.greeting is not None:
-        printer.line("The chat has not begun; the greeting is:", style="bold")
+        printer.line("The chat is empty. Greeting:", style="bold")
         printer.line(report.greeting)
         printer.line()
     sent = len(report.blocks) - len(left_out)
@@ -262,14 +262,14 @@ def print_report(printer: Printer, report: BuildReport) -> None:
         )
         printer.line()
     if report.unsent_prompts:
-        printer.line("Prompts that are switched on and not sent:", style="bold")
+        printer.line("Enabled prompts that are not sent:", style="bold")
         printer.table(
             ("prompt", "name", "why"),
             [(shorten(each.identifier, 40), shorten(each.name, 40), each.sentence) for each in report.unsent_prompts],
         )
         printer.line()
     if report.out_of_reach:
-        printer.line(f"{report.out_of_reach:,} older messages are too far back for any of them to fit.")
+        printer.line(f"{report.out_of_reach:,} older messages do not fit.")
     sent = len(report.blocks) - len(missing)
     around = report.tokens - sum(block.tokens for block in report.blocks if block.sent)
     beside = f" ({around:,} of them around the messages)" if report.completion == "chat" and around > 0 else ""

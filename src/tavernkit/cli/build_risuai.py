@@ -81,7 +81,7 @@ def _read_character(cards: tuple[Path, ...], reports: list[ImportReport]) -> Ris
     if not cards:
         return from_card(example.character())
     if len(cards) > 1:
-        raise UsageError("RisuAI's prompt is that of one character; name one card.")
+        raise UsageError("RisuAI prompts have one character. Give one --card.")
     return read_noted(cards[0], _character, reports)
 
 
@@ -106,7 +106,7 @@ def _read_settings(presets: Sequence[Path], reports: list[ImportReport]) -> Risu
     if not presets:
         return RisuSettings()
     if len(presets) > 1:
-        raise UsageError("RisuAI has one preset at a time; name one.")
+        raise UsageError("RisuAI uses one preset. Give one --preset.")
     return read_noted(presets[0], read_preset_file, reports)
 
 

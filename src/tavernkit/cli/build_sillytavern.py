@@ -36,7 +36,7 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
     Without a card there is the example's story; without a chat, a new one with its greeting.
     """
     if options.quiet_prompt is not None and options.generation_type != "quiet":
-        raise UsageError("--quiet-prompt is the instruction of a quiet generation; say --type quiet as well.")
+        raise UsageError("--quiet-prompt needs --type quiet.")
     options.check_files()
     cast = read_cast(options.all_cards, options.speaker)
     setup = read_setup(tuple(options.preset or ()), instruct=options.instruct, context=options.context_template)
@@ -152,10 +152,7 @@ def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
     elif wanted in (None, "text"):
         chosen = "text"
     else:
-        raise UsageError(
-            f"A text completion is one text, which {wanted} has no form for; leave out --dialect, or name a"
-            " chat-completion preset."
-        )
+        raise UsageError(f"{wanted} has no text completion. Remove --dialect, or use a chat-completion preset.")
     dialects.get(chosen)
     return chosen
 

@@ -21,7 +21,7 @@ from tavernkit.cli.files import (
 from tavernkit.cli.groups import command_group
 from tavernkit.cli.output import JsonOption, present
 
-app = command_group("card", "Show, check, convert, take apart and embed character cards.")
+app = command_group("card", "Show, check, convert, extract and embed character cards.")
 
 CardFiles = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="Card files of any format; - reads standard input.")
@@ -30,9 +30,9 @@ CardFiles = Annotated[
 
 @app.command("show")
 def show(file: InputFile, as_json: JsonOption = False) -> None:
-    """Show what a card holds.
+    """Show the contents of a card.
 
-    That is: its fields with their sizes, greetings, tags, lorebook and assets, and what had to be converted or ignored.
+    Fields with their sizes, greetings, tags, lorebook and assets, and what was converted or ignored.
     """
     from tavernkit.characters import load
     from tavernkit.cli.summaries import print_card, summarise
@@ -47,14 +47,14 @@ def show(file: InputFile, as_json: JsonOption = False) -> None:
 def validate(
     files: CardFiles,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail a card too when something in it had to be converted or ignored.")
+        bool, typer.Option("--strict", help="Also fail cards in which something was converted or ignored.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that cards can be read, and that nothing in them is broken.
+    """Check that cards can be read and contain nothing broken.
 
-    Each file is ok, ok with notes about what was converted or ignored, or broken, with the reason or the broken places:
-    a field of no use, or a macro that neither SillyTavern nor RisuAI knows.
+    The result for each file is ok, ok with notes (what was converted or ignored), or broken, with the reason and the
+    place, such as a field of the wrong type, or a macro that neither SillyTavern nor RisuAI knows.
     """
     from tavernkit.cli.validation import check, validate_files
 
@@ -66,7 +66,7 @@ def convert(
     files: CardFiles,
     to: Annotated[CardTarget, typer.Option(help="The format to write.")],
     spec: Annotated[
-        Literal["v2", "v3"] | None, typer.Option(help="The card version of a JSON file; version 3 unless given.")
+        Literal["v2", "v3"] | None, typer.Option(help="The card version of a JSON file. Default: v3.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -74,14 +74,14 @@ def convert(
             "--output",
             "-o",
             help="The file to write, or the folder for several; - writes standard output. "
-            "Unless given, each file is written beside its source.",
+            "Default: beside each source file.",
         ),
     ] = None,
-    image: Annotated[Path | None, typer.Option(help="A PNG picture to use in place of the card's own.")] = None,
+    image: Annotated[Path | None, typer.Option(help="A PNG picture to use instead of the card's own.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write cards in another format. Nothing is overwritten unless --force is given."""
+    """Convert cards to another format. Existing files are overwritten only with --force."""
     from tavernkit.cli.conversion import (
         Conversion,
         check_options,
@@ -118,13 +118,13 @@ def extract(
         typer.Option(
             "--output",
             "-o",
-            help="The folder to write into. Unless given, it is named after the file and lies beside it.",
+            help="The folder to write to. Default: a folder beside the file, with its name.",
         ),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a card file apart.
+    """Extract the parts of a card file.
 
     Writes card.json, the main picture, the lorebook as a SillyTavern world file, and the assets under safe names.
     """
@@ -151,7 +151,7 @@ def embed(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a card into a PNG picture. A card that the picture already carries is taken out."""
+    """Write a card into a PNG picture. A card that the picture already contains is replaced."""
     from tavernkit.characters import load, to_png
     from tavernkit.cli.conversion import Conversion, print_conversions
 

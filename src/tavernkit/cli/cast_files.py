@@ -63,7 +63,9 @@ def read_cast(cards: Sequence[Path], speaker: str | None) -> CastFiles:
     avatars = [member.avatar for member in members]
     for avatar in avatars:
         if avatars.count(avatar) > 1:
-            raise UsageError(f"Two cards are called {avatar}; a group tells its members apart by their file names.")
+            raise UsageError(
+                f"Two cards have the file name {avatar}. The members of a group need different file names."
+            )
     return CastFiles(members=tuple(members), speaker=_speaker(members, speaker), reports=tuple(reports))
 
 
@@ -90,15 +92,15 @@ def in_group(cast: CastFiles, file: Path | None, chat_metadata: JsonObject) -> C
 def _members_of(document: Json) -> tuple[JsonObject, list[Json]]:
     if isinstance(document, dict) and isinstance(document.get("members"), list):
         return document, document["members"]
-    raise ParseError("This is no group of SillyTavern: it has no list of members.")
+    raise ParseError("This is not a group file of SillyTavern: it has no list of members.")
 
 
 def _renamed(cast: CastFiles, avatars: Sequence[Json]) -> CastFiles:
     known = {Path(avatar).stem: avatar for avatar in avatars if isinstance(avatar, str)}
     if cast.character_file not in known:
         raise ParseError(
-            f"{cast.speaker.avatar} is not in the group. Its members are {', '.join(known.values()) or 'nobody'}; name"
-            " their card files with --card and one of them with --speaker."
+            f"{cast.speaker.avatar} is not in the group. Its members are {', '.join(known.values()) or 'nobody'}. Use"
+            " their card files with --card, and one of them with --speaker."
         )
 
     def renamed(member: GroupMember) -> GroupMember:
@@ -124,4 +126,4 @@ def _speaker(members: Sequence[GroupMember], wanted: str | None) -> GroupMember:
         if names & {wanted.casefold(), Path(wanted).stem.casefold()}:
             return member
     at_hand = ", ".join(member.name for member in members)
-    raise UsageError(f"Nobody is called {wanted!r}; --speaker must be one of the cards' characters: {at_hand}.")
+    raise UsageError(f"No card has the name {wanted!r}. --speaker must be one of: {at_hand}.")

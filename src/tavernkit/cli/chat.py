@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
 app = command_group("chat", "Show chats and convert them to SillyTavern's files or plain text.")
 
-UserOption = Annotated[
-    str, typer.Option("--user", metavar="NAME", help="What to call the user where the file does not say.")
-]
+UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="The name of the user, if the file has none.")]
 CharacterOption = Annotated[
-    str, typer.Option("--character", metavar="NAME", help="What to call the character where the file does not say.")
+    str, typer.Option("--character", metavar="NAME", help="The name of the character, if the file has none.")
 ]
 
 
@@ -39,7 +37,7 @@ CharacterOption = Annotated[
 def show(
     file: InputFile, user: UserOption = "User", character: CharacterOption = "Character", as_json: JsonOption = False
 ) -> None:
-    """Show what a chat holds: speakers, messages, swipes, dates, and what could not be read."""
+    """Show the contents of a chat: speakers, messages, swipes, dates, and what could not be read."""
     from tavernkit.cli.summaries import print_chat, summarise_chat
 
     chats, report = _load(file, user, character)
@@ -65,7 +63,7 @@ def convert(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a chat as SillyTavern's file or as plain text. Nothing is overwritten unless --force is given.
+    """Convert a chat to SillyTavern's format or to plain text. Existing files are overwritten only with --force.
 
     A file with several chats becomes several numbered files.
     """
@@ -91,18 +89,16 @@ def convert(
 
 
 def _load(file: Path, user: str, character: str) -> tuple[tuple[ChatFile, ...], ImportReport]:
-    from datetime import UTC, datetime
-
     from tavernkit.chats import read_chat
 
     data = read_input(file)
     with about(file):
-        return read_chat(data, user_name=user, character_name=character, now=lambda: datetime.now(UTC))
+        return read_chat(data, user_name=user, character_name=character)
 
 
 def _targets(output: Path, count: int) -> list[Path]:
     if count == 1:
         return [output]
     if is_standard(output):
-        raise UsageError(f"The file holds {count} chats; name a file with --output, and each gets its number.")
+        raise UsageError(f"The file contains {count} chats. Give a file name with --output; each chat gets a number.")
     return [output.with_name(f"{output.stem}-{number}{output.suffix}") for number in range(1, count + 1)]

@@ -48,7 +48,7 @@ def replay(
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="How many mismatches to show for each file.")] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay recorded cases through the library. In a folder, files that cannot be replayed are skipped and counted."""
+    """Replay recorded cases through the library. Files in a folder that cannot be replayed are skipped."""
     done = _collect(paths)
     with progress("Replaying", sum(len(vectors.raw_cases) for _, vectors in done.files)) as advance:
         for name, vectors in done.files:
@@ -70,7 +70,7 @@ def _collect(paths: Sequence[Path]) -> Replay:
         if path.is_dir():
             files = sorted(path.rglob("*.json"))
             if not files:
-                found.errors.append(ParseError(f"{path}: There is no JSON file in this folder."))
+                found.errors.append(ParseError(f"{path}: The folder contains no JSON file."))
             for file in files:
                 _collect_file(file, found, in_folder=True)
         else:

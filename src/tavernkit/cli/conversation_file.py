@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tavernkit.chats import ChatFile, read_chat, to_messages
@@ -70,13 +69,11 @@ def read_conversation(file: Path, *, user_name: str, character_name: str) -> Loa
             for number, message in enumerate(messages, start=1):
                 _check_tools(number, message)
             return LoadedChat(messages=messages)
-        chats, report = read_chat(
-            data, user_name=user_name, character_name=character_name, now=lambda: datetime.now(UTC)
-        )
+        chats, report = read_chat(data, user_name=user_name, character_name=character_name)
         if len(chats) > 1:
             raise ParseError(
-                f"The file holds {len(chats)} chats. Take it apart with `tavernkit chat convert FILE -o NAME.jsonl`,"
-                " and name one of the parts."
+                f"The file contains {len(chats)} chats. Split it with `tavernkit chat convert FILE -o NAME.jsonl`"
+                " and use one of the parts."
             )
     chat, notes = _conversation(chats[0]), ReportBuilder()
     chat.in_story(Story(), notes)

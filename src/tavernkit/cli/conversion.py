@@ -37,11 +37,11 @@ class Conversion(Value, frozen=True, kw_only=True):
 def check_options(to: CardTarget, spec: WritableSpec | None, image: Path | None) -> None:
     """Refuse an option that the format would pass over."""
     if spec is not None and to == "png":
-        raise UsageError("A PNG always carries the card in version 2 and in version 3; leave --spec out.")
+        raise UsageError("A PNG always contains the card in version 2 and version 3. Remove --spec.")
     if spec == "v2" and to == "charx":
-        raise UsageError("A CHARX file always holds a card of version 3; leave --spec out.")
+        raise UsageError("A CHARX file always contains a card of version 3. Remove --spec v2.")
     if image is not None and to == "json":
-        raise UsageError("A JSON file holds no picture; leave --image out.")
+        raise UsageError("A JSON file contains no picture. Remove --image.")
 
 
 def targets(files: Sequence[Path], to: CardTarget, output: Path | None) -> list[Path]:
@@ -49,13 +49,13 @@ def targets(files: Sequence[Path], to: CardTarget, output: Path | None) -> list[
     if len(files) == 1 and output is not None and not output.is_dir():
         return [output]
     if is_standard(output):
-        raise UsageError("Several files cannot all be written to standard output; name a folder.")
+        raise UsageError("Several files cannot be written to standard output. Use a folder.")
     if output is not None and output.exists() and not output.is_dir():
-        raise UsageError(f"Several files need a folder to be written to, and {output} is a file.")
+        raise UsageError(f"Several files need a folder as output, but {output} is a file.")
     places = [_beside(file, to) if output is None else output / _name(file, to) for file in files]
     for place, count in Counter(places).items():
         if count > 1:
-            raise UsageError(f"{count} files would be written to the same place, {display_name(place)}.")
+            raise UsageError(f"{count} files would be written to the same file, {display_name(place)}.")
     return places
 
 

@@ -29,7 +29,7 @@ def use_extensions() -> tuple[Extension, ...]:
 
 
 def list_extensions(as_json: JsonOption = False) -> None:
-    """List the extensions, with what each has registered: load them all, as the application does when it starts."""
+    """Load all extensions, and list what each has registered."""
     extensions = use_extensions()
     present(list(extensions), lambda printer: _show(printer, extensions), as_json=as_json)
 

@@ -20,7 +20,7 @@ from tavernkit.values import Value
 T = TypeVar("T")
 
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - reads standard input.")]
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The file to write; standard output unless given.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The file to write. Default: standard output.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -92,14 +92,14 @@ def refuse_broken(reports: Iterable[ImportReport]) -> None:
 def refuse_two_documents(output: Path | None, *, as_json: bool) -> None:
     """`--json` and `-o -` cannot both have standard output."""
     if as_json and is_standard(output):
-        raise UsageError("--json and --output - both write to standard output; leave one of them out.")
+        raise UsageError("--json and --output - both write to standard output. Use one of them.")
 
 
 def check_free(targets: Iterable[Path], *, force: bool) -> None:
     """Refuse to overwrite before any work is done."""
     for target in targets:
         if not force and not is_standard(target) and target.is_file():
-            raise FileError(str(target), FileExistsError(errno.EEXIST, "The file exists; say --force to overwrite it"))
+            raise FileError(str(target), FileExistsError(errno.EEXIST, "The file exists; use --force to overwrite it"))
 
 
 def write_output(target: Path, data: bytes, *, force: bool) -> None:

@@ -49,7 +49,7 @@ def convert(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a lorebook in another format. Nothing is overwritten unless --force is given."""
+    """Convert a lorebook to another format. Existing files are overwritten only with --force."""
     from tavernkit.lore.files import write_character_book, write_world_info
 
     refuse_two_documents(output, as_json=as_json)
@@ -75,14 +75,14 @@ def try_out(
     books: Annotated[list[Path], typer.Argument(metavar="BOOK…", help="Lorebooks, or cards with a lorebook inside.")],
     text: Annotated[Path, typer.Option(help="The file with the text to scan; - is standard input.")],
     context: Annotated[
-        int, typer.Option(min=1, help="The size of the window, a quarter of which lore may take.")
+        int, typer.Option(min=1, help="The context size in tokens; a quarter of it is for lore.")
     ] = 8192,
-    seed: Annotated[int, typer.Option(help="Where the dice for probabilities and groups begin.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed for probabilities and inclusion groups.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which entries a text wakes up, in which order and place, and why the others stay silent.
+    """Show which entries a text activates, with order and position, and why the others are not activated.
 
-    The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
+    The text is scanned as the newest message, with SillyTavern's default settings.
     """
     from tavernkit.cli.summaries import print_test
     from tavernkit.reading import decode_text

@@ -29,26 +29,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-database = command_group("db", "Look after the application's database.")
-accounts = command_group("account", "Make accounts, and help those who forgot their password.")
+database = command_group("db", "Upgrade, check, back up and restore the application's database.")
+accounts = command_group("account", "Create administrators, reset passwords and list accounts.")
 
-KEY_NOTE = "It does not hold secret.key from the data folder, without which providers' API keys cannot be opened."
+KEY_NOTE = (
+    "It does not contain secret.key of the data folder, which decrypts the providers' API keys. Copy that file too."
+)
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 unless set otherwise.")] = None,
-    port: Annotated[int | None, typer.Option(help="The port to listen on; 8420 unless set otherwise.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on. Default: 8420.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the application, with a worker, until it is stopped.
 
-    The database is brought up to date first, and an empty one gets an example. Settings come from the environment.
+    The database is upgraded first, and an empty one is filled with an example. Settings are environment variables.
     """
     with _application():
         from tavernkit.playground.edge import server
 
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-        server.serve(_settings(**given), lambda address: _ready("TavernKit is at", address, as_json=as_json))
+        server.serve(_settings(**given), lambda address: _ready("TavernKit is running at", address, as_json=as_json))
 
 
 def worker(as_json: JsonOption = False) -> None:
@@ -56,18 +58,18 @@ def worker(as_json: JsonOption = False) -> None:
     with _application():
         from tavernkit.playground.edge import server
 
-        asyncio.run(server.work(_settings(), lambda name: _ready("Working as", name, as_json=as_json)))
+        asyncio.run(server.work(_settings(), lambda name: _ready("Worker started:", name, as_json=as_json)))
 
 
 def serve_scripted_provider(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8421,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 selects a free one.")] = 8421,
     delay: Annotated[float, typer.Option(min=0, max=60, help="Seconds before each word.")] = 0.02,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve a model that says what it is told to, for tests and demonstrations.
+    """Serve a scripted model, for tests and demonstrations.
 
-    It speaks the protocols of OpenAI, Anthropic and Gemini on this machine until it is stopped. The last user message
-    or the name of the model says how it answers, and how it fails.
+    It implements the protocols of OpenAI, Anthropic and Gemini on this machine until it is stopped. The last user
+    message or the name of the model selects its reply or its failure.
     """
     with _application():
         from tavernkit.playground.base.llm.scripted_server import serve_scripted
@@ -75,19 +77,19 @@ def serve_scripted_provider(
     def ready(address: str) -> None:
         addresses = dict.fromkeys(("openai", "openai_text", "anthropic"), f"{address}/v1")
         document = {"ready": address, "base_urls": {**addresses, "google": f"{address}/v1beta"}}
-        sentence = f"The scripted provider is at {address}/v1, and for Gemini at {address}/v1beta"
+        sentence = f"The scripted provider is running at {address}/v1 (Gemini: {address}/v1beta)"
         _say(document, sentence, as_json=as_json)
 
     try:
         serve_scripted(port, delay, ready)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise UsageError(f"The port {port} cannot be used ({reason}). Choose another one with --port.") from error
+        raise UsageError(f"The port {port} cannot be used ({reason}). Choose another with --port.") from error
 
 
 @database.command("upgrade")
 def upgrade(as_json: JsonOption = False) -> None:
-    """Bring the database up to date; nothing happens to one that is."""
+    """Upgrade the database to the newest version."""
     with _application():
         from tavernkit.playground.base.database import migrate
 
@@ -98,7 +100,7 @@ def upgrade(as_json: JsonOption = False) -> None:
 
 @database.command("check")
 def check(as_json: JsonOption = False) -> None:
-    """Say whether the database is up to date; exit code 1 when it is not."""
+    """Check whether the database is up to date; exit code 1 if it is not."""
     with _application():
         from tavernkit.playground.base.database import migrate
 
@@ -114,9 +116,9 @@ def backup(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write everything the database holds into one file, also while the application is running.
+    """Write a backup of the database to one file, also while the application is running.
 
-    The file can be restored into SQLite and into PostgreSQL.
+    It can be restored to SQLite and to PostgreSQL.
     """
     refuse_two_documents(target, as_json=as_json)
     check_free([target], force=force)
@@ -134,10 +136,10 @@ def backup(
 @database.command("restore")
 def restore(
     source: InputFile,
-    force: Annotated[bool, typer.Option("--force", help="Put the backup in place of what the database holds.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace everything in the database.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill an empty database from a backup and bring it up to date. Stop the application first."""
+    """Restore a backup to an empty database and upgrade it. Stop the application first."""
     with _application(), about(source), _seekable(source) as file:
         from tavernkit.playground.base.database import backup, migrate
 
@@ -150,13 +152,13 @@ def restore(
 
 @accounts.command("create-admin")
 def create_admin(
-    name: Annotated[str, typer.Option("--name", prompt="Name", help="What the administrator is called.")],
+    name: Annotated[str, typer.Option("--name", prompt="Name", help="The administrator's name.")],
     email: Annotated[str, typer.Option("--email", help="An e-mail address to sign in with.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Make an administrator. The first one is the owner of what is here already.
+    """Create an administrator. The first one owns everything that exists already.
 
-    The password is asked for, or read from the first line of standard input where that is no terminal.
+    The password is asked for, or read from the first line of standard input if that is not a terminal.
     """
     with _application():
         from tavernkit.playground.base.accounts.signing_up import create_administrator
@@ -171,7 +173,7 @@ def set_password(
     login: Annotated[str, typer.Argument(metavar="NAME", help="The name or the e-mail address of the account.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Give somebody another password; they are signed out everywhere."""
+    """Set a new password for an account and end its sessions."""
     with _application():
         from tavernkit.playground.base.accounts.queries import find_user
         from tavernkit.playground.base.accounts.signing_up import reset_password
@@ -283,7 +285,7 @@ def _settings(**given: Any) -> AppConfig:
         return AppConfig(**given)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-        raise UsageError(f"A setting is wrong: {problems}. Settings come from TAVERNKIT_… variables.") from None
+        raise UsageError(f"A setting is invalid: {problems}. Settings are TAVERNKIT_… environment variables.") from None
 
 
 def _ready(what: str, where: str, *, as_json: bool) -> None:
@@ -291,6 +293,7 @@ def _ready(what: str, where: str, *, as_json: bool) -> None:
 
 
 def _show(state: SchemaState, *, as_json: bool) -> None:
-    word = "up to date" if state.is_current else f"at {state.current or 'nothing'}; run tavernkit db upgrade"
+    is_at = f"at revision {state.current}" if state.current else "empty"
+    word = "up to date" if state.is_current else f"{is_at} and must be upgraded: run tavernkit db upgrade"
     document = {"current": state.current, "newest": state.newest, "is_current": state.is_current}
-    _say(document, f"The database is {word} (revision {state.newest}).", as_json=as_json)
+    _say(document, f"The database is {word} (newest revision: {state.newest}).", as_json=as_json)

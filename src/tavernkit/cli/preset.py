@@ -43,7 +43,7 @@ app = command_group("preset", "Show, check and convert presets and templates.")
 
 @app.command("show")
 def show(file: InputFile, as_json: JsonOption = False) -> None:
-    """Show what a preset says: its prompts in their order, on or off, its samplers, texts and sizes."""
+    """Show the contents of a preset: prompts in order, samplers, texts and sizes."""
     from tavernkit.cli.preset_summary import print_preset, summarise_preset
 
     preset, report = _load(file)
@@ -55,13 +55,14 @@ def show(file: InputFile, as_json: JsonOption = False) -> None:
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Presets and templates; - reads standard input.")],
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail a preset too when something in it is ignored or has no effect.")
+        bool, typer.Option("--strict", help="Also fail presets in which something is ignored or has no effect.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check presets.
 
-    Each file is ok, ok with notes about what is converted, ignored or has no effect, or broken, with the reason.
+    The result for each file is ok, ok with notes (what is converted, ignored or has no effect), or broken, with the
+    reason.
     """
     from tavernkit.cli.validation import check_preset, validate_files
 
@@ -76,7 +77,7 @@ def convert(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a preset in another format. Nothing is overwritten unless --force is given."""
+    """Convert a preset to another format. Existing files are overwritten only with --force."""
     from tavernkit.cli.conversion import Conversion, print_conversions
     from tavernkit.cli.preset_conversion import convert_preset
 

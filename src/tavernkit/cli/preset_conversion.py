@@ -36,21 +36,21 @@ def convert_preset(preset: AnyPreset, to: PresetTarget) -> tuple[bytes, tuple[No
     """The preset in another format, and what is lost on the way; raises UsageError where there is no way."""
     possible = _targets(preset)
     if to not in possible:
-        raise UsageError(f"This preset cannot be written as {to}; it can be as {', '.join(possible)}.")
+        raise UsageError(f"This preset cannot be converted to {to}. Possible formats: {', '.join(possible)}.")
     if isinstance(preset, RisuSettings):
         if to in OF_RISUAI:
             return write_preset_file(preset, OF_RISUAI[to]), ()
         document, report = to_chat_preset(preset)
         return to_json_bytes(document), report.notes
     if isinstance(preset, ChatPreset) and to in OF_RISUAI:
-        lost = _ignored("", "only the prompts and the sizes of window and reply are taken over")
+        lost = _ignored("", "only the prompts, the context size and the response length are converted")
         return write_preset_file(_as_risuai(preset), OF_RISUAI[to]), (lost,)
     parts = dict(parts_of(preset))
     if to == "master":
         whole = preset.unknown if isinstance(preset, MasterExport) else {}
         return to_json_bytes({**{name: _today(part) for name, part in parts.items()}, **whole}), ()
     left_out = [name for name in parts if name != PARTS[to]]
-    notes = tuple(_ignored(name, "left out: the file holds one part") for name in left_out)
+    notes = tuple(_ignored(name, "left out: the file contains one part") for name in left_out)
     return to_json_bytes(_today(parts[PARTS[to]])), notes
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from tavernkit.cli.errors import UsageError, display_name
 from tavernkit.cli.files import read_noted
-from tavernkit.reading import ImportReport, ReportBuilder
+from tavernkit.reading import ImportReport
 from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.files import is_preset_file, read_preset_file
 from tavernkit.sillytavern.presets import (
@@ -25,7 +25,6 @@ from tavernkit.sillytavern.presets import (
     read_preset,
 )
 from tavernkit.sillytavern.presets.fields import PresetFile
-from tavernkit.sillytavern.regex_scripts import embedded_scripts
 from tavernkit.values import Value
 
 LABELS = {
@@ -35,7 +34,7 @@ LABELS = {
     "context": "a context template",
     "sysprompt": "a system prompt",
     "reasoning": "a reasoning template",
-    "srw": "a beginning for replies",
+    "srw": "a start of replies",
 }
 """The parts of a setup by their names in a master export, and the chat preset."""
 
@@ -78,10 +77,10 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     found: dict[str, tuple[str, PresetFile]] = {}
     reports: list[ImportReport] = []
     for file in files:
-        for part, value in parts_of(read_noted(file, _read, reports)):
+        for part, value in parts_of(read_noted(file, read_preset, reports)):
             if part in found:
                 raise UsageError(
-                    f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
+                    f"{found[part][0]} and {display_name(file)} both contain {LABELS[part]}. Use one of them."
                 )
             found[part] = display_name(file), value
     for named, part in ((instruct, "instruct"), (context, "context")):
@@ -98,14 +97,6 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     )
 
 
-def _read(data: bytes) -> tuple[SillyTavernPreset, ImportReport]:
-    preset, report = read_preset(data)
-    notes = ReportBuilder()
-    if isinstance(preset, ChatPreset | TextPreset):
-        embedded_scripts(preset.extensions, notes)
-    return preset, report.with_(notes=(*report.notes, *notes.build(report.format).notes))
-
-
 def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
     """The parts of a setup that the file holds, by their names."""
     if not isinstance(preset, MasterExport):
@@ -119,11 +110,11 @@ def parts_of(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
 
 def _expected(file: Path, part: str, reports: list[ImportReport]) -> PresetFile:
     """The one part that the file was named for, alone or out of a master export."""
-    held = dict(parts_of(read_noted(file, _read, reports)))
+    held = dict(parts_of(read_noted(file, read_preset, reports)))
     if part not in held:
         raise UsageError(
-            f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."
-            " Any preset or template can be named with --preset."
+            f"{display_name(file)} is not {LABELS[part]}: it contains {_and(LABELS[other] for other in held)}."
+            " --preset accepts any preset or template."
         )
     return held[part]
 
@@ -132,8 +123,8 @@ def _refuse_mixture(found: dict[str, tuple[str, PresetFile]]) -> None:
     for part in FOR_TEXT:
         if "chat" in found and part in found:
             raise UsageError(
-                f"{found['chat'][0]} is for chat completion and {found[part][0]}, {LABELS[part]}, for text completion;"
-                " leave one of them out."
+                f"{found['chat'][0]} is for chat completion and {found[part][0]}, {LABELS[part]}, for text completion."
+                " Use one of them."
             )
 
 

@@ -190,7 +190,7 @@ def print_preset(printer: Printer, preset: PresetSummary) -> None:
     printer.line(preset.kind)
     printer.pair("model", preset.model)
     if preset.window is not None:
-        printer.line(f"window: {preset.window:,} tokens, {preset.reply:,} of them for the reply")
+        printer.line(f"context size: {preset.window:,} tokens, response length: {preset.reply:,}")
     if preset.settings:
         printer.line()
         printer.table(("setting", "value"), [(name, _shown(value)) for name, value in preset.settings.items()])

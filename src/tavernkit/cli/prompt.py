@@ -22,34 +22,34 @@ def build_prompt(
         Path | None,
         typer.Argument(
             metavar="CARD",
-            help="The character's card; - reads standard input. Without one, a small example story is used.",
+            help="The character card; - reads standard input. Default: an example story.",
         ),
     ] = None,
     user: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the user.")] = None,
-    persona: Annotated[str | None, typer.Option(help="Who the user is, in a few words.")] = None,
-    message: Annotated[str, typer.Option(help="What the user says next.")] = "",
+    persona: Annotated[str | None, typer.Option(help="The persona description.")] = None,
+    message: Annotated[str, typer.Option(help="The user's next message.")] = "",
     history: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A JSON list of messages with role, content and name.")
     ] = None,
     lore: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
+        typer.Option(metavar="FILE", help="A further lorebook; may be repeated."),
     ] = None,
     dialect: Annotated[
         str, typer.Option(metavar="NAME", help="The provider's format, such as openai or anthropic.")
     ] = "openai",
     model: ModelOption = None,
-    context: Annotated[int, typer.Option(metavar="N", min=1, help="The size of the model's window in tokens.")] = 8192,
+    context: Annotated[int, typer.Option(metavar="N", min=1, help="The context size in tokens.")] = 8192,
     reserve: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many of those tokens the answer may take.")
+        int, typer.Option(metavar="N", min=0, help="The response length in tokens, reserved in the context.")
     ] = 1024,
     trace: Annotated[bool, typer.Option("--trace", help="Show how long each stage took.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where there would be a warning.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail instead of warning.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build a prompt and show what is in it.
 
-    Every message is shown with its role, its size in tokens and where it came from, then what had to be left out.
+    Every message is shown with its role, tokens and source, followed by what was trimmed.
     """
     from tavernkit import example
     from tavernkit.cli.build_files import read_named_book

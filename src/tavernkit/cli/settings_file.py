@@ -21,7 +21,9 @@ from tavernkit.sillytavern import (
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, extension_place, extension_role
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.presets.fields import decode
-from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
+from tavernkit.sillytavern.regex_scripts import RegexScripts
+from tavernkit.sillytavern.regex_scripts.script import read_script
+from tavernkit.sillytavern.settings import macro_engine
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, read_settings
 from tavernkit.values import Json, Value
 
@@ -62,8 +64,8 @@ def read_settings_file(file: Path) -> SettingsFile:
                 settings = _power_user(LooseObject(document, report))
             case _:
                 raise ParseError(
-                    "These are no settings of SillyTavern: name its settings.json, or a file with the power_user object"
-                    " out of it."
+                    "This is not a settings file of SillyTavern. Use its settings.json, or a file with its power_user"
+                    " object."
                 )
     return settings.with_(report=report.build("settings", file=display_name(file)))
 
@@ -93,12 +95,9 @@ def _whole(source: LooseObject) -> SettingsFile:
         story=settings.story.with_(
             world_info=read_settings(lore) if lore.source else SHIPPED_SETTINGS,
             note=_note(note),
-            regex_scripts=RegexScripts(
-                global_=tuple(
-                    decode(RegexScript, item.source, item.report, item.path) for item in extensions.objects("regex")
-                )
-            ),
+            regex_scripts=RegexScripts(global_=tuple(map(read_script, extensions.objects("regex")))),
             bias_presets=_bias_presets(source.nested("oai_settings").nested("bias_presets")),
+            macros=macro_engine(source) or settings.story.macros,
         ),
         user_name=source.text("username"),
         preset=_preset(source),

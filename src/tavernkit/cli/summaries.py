@@ -272,7 +272,7 @@ def book_line(book: BookSummary) -> str:
 def print_book(printer: Printer, book: BookSummary, notes: tuple[Note, ...]) -> None:
     printer.line(book.name or "(no name)", style="bold")
     printer.line(
-        f"{book.format}, {len(book.entries):,} entries, {book.tokens:,} tokens when all enabled ones are active"
+        f"{book.format}, {len(book.entries):,} entries, {book.tokens:,} tokens if all enabled entries are activated"
     )
     printer.pair("scan depth", "" if book.scan_depth is None else str(book.scan_depth))
     printer.pair("token budget", "" if book.token_budget is None else f"{book.token_budget:,}")
@@ -302,26 +302,26 @@ def _keys(entry: EntrySummary) -> str:
 
 
 def print_test(printer: Printer, test: LoreTest) -> None:
-    """Two tables: what fires, and why the rest does not."""
+    """Two tables: what is activated, and why the rest is not."""
     if test.fired:
         printer.table(
-            ("fires", "entry", "position", "order", "tokens", "why"),
+            ("activated", "entry", "position", "order", "tokens", "why"),
             [
                 (one.id, shorten(one.name, 30), one.position, str(one.order), str(one.tokens), one.why)
                 for one in test.fired
             ],
         )
     else:
-        printer.line("Nothing fires.")
+        printer.line("No entries activated.")
     if test.silent:
         printer.line("")
         printer.table(
-            ("silent", "entry", "reason", "why"),
+            ("not activated", "entry", "reason", "why"),
             [(one.id, shorten(one.name, 30), one.reason, one.why) for one in test.silent],
         )
     printer.line("")
     entries = len(test.fired) + len(test.silent)
-    printer.line(f"{len(test.fired)} of {entries} entries, {test.tokens} of {test.budget} tokens")
+    printer.line(f"{len(test.fired)} of {entries} entries activated, {test.tokens} of {test.budget} tokens")
     for warning in test.warnings:
         printer.line(warning)
 

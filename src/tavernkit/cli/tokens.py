@@ -22,7 +22,7 @@ def count(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="The text file to count; - reads standard input.")
     ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Count this text in place of a file.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Count this text instead of a file.")] = None,
     model: ModelOption = None,
     pieces: Annotated[bool, typer.Option("--pieces", help="List every token with its text.")] = False,
     as_json: JsonOption = False,
@@ -51,11 +51,11 @@ def _text(file: Path | None, text: str | None) -> str:
     from tavernkit.reading import decode_text
 
     if text is not None and file is not None:
-        raise UsageError("Name a file or give --text, not both.")
+        raise UsageError("Use a file or --text, not both.")
     if text is not None:
         return text
     if file is None and sys.stdin.isatty():
-        raise UsageError("There is nothing to count; name a file, give --text, or pipe a text in.")
+        raise UsageError("There is no text to count. Name a file, use --text, or pipe a text to standard input.")
     source = Path("-") if file is None else file
     data = read_input(source)
     with about(source):

@@ -70,7 +70,7 @@ def case_story(case: Case) -> Story:
     """The circumstances of the case."""
     env, options = case["env"], case["options"]
     return Story(
-        settings=read_user_settings(case["power_user"]),
+        settings=read_user_settings(case["power_user"]).value,
         world_info=read_settings(loose(case["wi_settings"])),
         macros="1.15",
         persona=_persona(env),

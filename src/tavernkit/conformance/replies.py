@@ -110,7 +110,7 @@ def _stops(case: Case) -> list[str]:
     args, chat = case["args"], case.get("chat", [])
     return list(
         stopping_strings(
-            read_user_settings(case["settings"]),
+            read_user_settings(case["settings"]).value,
             user_name=case["user"],
             character_name=case["char"],
             group_names=case.get("group_members", ()),
@@ -130,7 +130,7 @@ def _clean(case: Case) -> str:
     given = args.get("stoppingStrings")
     return clean_reply(
         args["getMessage"],
-        settings=read_user_settings(case["settings"]),
+        settings=read_user_settings(case["settings"]).value,
         user_name=case["user"],
         character_name=case["char"],
         group_names=case.get("group_members", ()),

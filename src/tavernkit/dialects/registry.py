@@ -93,7 +93,7 @@ def register(
     joined to a user's message. `options` names what the dialect takes beside the usual ones; it finds them in
     `DialectOptions.own`."""
     if name in _dialects and not replace:
-        raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
+        raise ValueError(f"A dialect named {name!r} is registered. Use replace=True to replace it.")
     taken = sorted({*options} & {*DialectOptions.__struct_fields__})
     if taken:
         raise ValueError(f"Every dialect has the option {taken[0]!r}; an option of your own needs another name.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import CheckedValue, JsonObject, Value
 
 
 class Spelling(Value, frozen=True, kw_only=True):
@@ -15,7 +15,7 @@ class Spelling(Value, frozen=True, kw_only=True):
     key: str | None = None
 
 
-class Entry(Value, frozen=True, kw_only=True):
+class Entry(CheckedValue, frozen=True, kw_only=True):
     """A lorebook entry. The named fields are what all formats share; `extensions` is what one platform alone
     understands, string-keyed and untouched; `unknown` is what stood beside them in the file.
 
@@ -41,7 +41,7 @@ class Entry(Value, frozen=True, kw_only=True):
     spelling: Spelling | None = None
 
 
-class Book(Value, frozen=True, kw_only=True):
+class Book(CheckedValue, frozen=True, kw_only=True):
     """A lorebook of any origin. `extensions` and `unknown` are kept as they came; `spelling` is how the
     file spelt the named fields, as in `Entry`."""
 

@@ -66,6 +66,7 @@ def build_on(
 ) -> Built[Result]:
     """Build a prompt for a platform: `choose` attaches what the platform needs to the context, and gives the pipeline
     to run; `result_of` makes the result of what the stages have left in the context."""
+    check_kind("trace", trace, bool)
     collector = TraceCollector() if trace else None
     if collector is not None and inputs.get("instrumenter") is not None:
         raise ValueError("pass either trace=True or an instrumenter of your own, not both")
@@ -87,7 +88,7 @@ def run(pipeline: Pipeline, ctx: Context) -> Plan:
     pipeline.run(ctx)
     if ctx.failure is not None and not ctx.is_settled:
         raise PipelineError(
-            "a stage has caught this failure, but there is no finished prompt: who catches it must put blocks into"
+            "a stage has caught this failure, but there is no finished prompt: the stage must put blocks into"
             " ctx.blocks and call settle(ctx)",
             stage=ctx.failure.stage,
         ) from ctx.failure

@@ -27,9 +27,19 @@ def _put_into_chat(ctx: Context) -> None:
     waiting.sort(key=lambda block: (-block.depth, block.order))
     # From the end of the chat back, so that no place moves before it is used.
     for place, block in reversed([(place_in_chat(blocks, block.depth), block) for block in waiting]):
-        written = block if ctx.wording is None else block.with_(content=ctx.wording(block.role, block.content))
-        blocks.insert(place, written)
+        if ctx.wording is not None:
+            content = ctx.wording(block.role, block.content)
+            block = block.with_(content=_with_break(content, *blocks[place - 1 : place + 1]))
+        blocks.insert(place, block)
     ctx.blocks = blocks
+
+
+def _with_break(content: str, before: Block | None = None, after: Block | None = None) -> str:
+    """A line of one text, whose line break stands in front where the line after it brings its own."""
+    has_break = before is None or before.content.endswith("\n")
+    if has_break or after is None or not after.content.startswith("\n"):
+        return content
+    return "\n" + content.removesuffix("\n")
 
 
 def place_in_chat(blocks: Sequence[Block], depth: int) -> int:
@@ -54,7 +64,7 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     if ctx.trim_strategy not in (None, report.strategy):
         ctx.warn(
             "trim_strategy_ignored",
-            f"The prompt is trimmed by {report.strategy}: the platform leaves no choice, and"
+            f"The prompt is trimmed by {report.strategy}: on this platform,"
             f" trim_strategy={ctx.trim_strategy!r} has no effect.",
             strategy=report.strategy,
         )
@@ -72,7 +82,7 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
     if overflow is None and report.eviction_count:
         ctx.warn(
             "trimmed",
-            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit"
+            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were trimmed to fit"
             f" {report.budget_tokens} tokens.",
             error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
             evicted=report.eviction_count,

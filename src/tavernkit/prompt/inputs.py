@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
 from typing import Any, NamedTuple
-
-import msgspec
 
 from tavernkit.characters.character import Bundle, Character, CharacterCard, User
 from tavernkit.history import wrap
 from tavernkit.lore.book import Book
 from tavernkit.prompt.message import Attachment
 from tavernkit.reading import Imported, ImportReport
+from tavernkit.values import check_fields
 
 
 class _Wanted(NamedTuple):
@@ -71,12 +69,6 @@ _WANTED: Mapping[str, _Wanted] = {
     "reports": _Wanted("a list of import reports", Iterable),
 }
 
-_TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(field.name for field in msgspec.structs.fields(kind) if field.type is str) for kind in (Character, User)
-}
-_TEXTS = {kind: attrgetter(*fields) for kind, fields in _TEXT_FIELDS.items()}
-_ONLY_TEXT = {str}
-
 _FITTING: set[tuple[str, type]] = set()
 """The inputs with the types of values that have been found to fit: what fits once always does."""
 
@@ -93,9 +85,8 @@ def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport
         if (name, kind) not in _FITTING and name in _WANTED and (value is not None or name in _REQUIRED):
             check_input(name, value, _WANTED[name])
             _FITTING.add((name, kind))
-        if kind in _TEXTS and set(map(type, _TEXTS[kind](value))) != _ONLY_TEXT:
-            for field in _TEXT_FIELDS[kind]:
-                check_input(f"{name}.{field}", getattr(value, field), _WANTED["message"])
+        if isinstance(value, Character | User):
+            check_fields(value, name)
     if "history" in settled:
         settled["history"] = _history(settled["history"])
     if "books" in settled:
@@ -115,7 +106,8 @@ def check_input(name: str, value: object, wanted: _Wanted) -> None:
 def check_kind(name: str, value: object, kind: type) -> None:
     """Raise TypeError unless the value of an input is nothing, or of that type."""
     if value is not None:
-        check_input(name, value, _Wanted(f"a {kind.__name__} of {kind.__module__}", kind))
+        words = "True or False" if kind is bool else f"a {kind.__name__} of {kind.__module__}"
+        check_input(name, value, _Wanted(words, kind))
 
 
 def unpacked(value: Any, reports: list[ImportReport]) -> Any:

@@ -60,7 +60,8 @@ def lore(ctx: Context) -> None:
     """Find out which entries of the supplied books and of the character's own belong into this prompt."""
     own = ctx.require_character().character_book
     books = (*ctx.books, *([own] if own else []))
-    if not books:
+    # An engine of one's own may have its lore elsewhere.
+    if not books and ctx.lore_engine is None:
         return
     recent = (message.content for message in reversed(ctx.history.last(LORE_SCAN_MESSAGES)))
     scanned = (injection.content for injection in ctx.injections if injection.scan)

@@ -25,6 +25,7 @@ from tavernkit.risuai.stages.request import plan_assembly, request
 from tavernkit.risuai.stages.trimming import trimming
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.workbench import Workbench
+from tavernkit.values import check_fields
 
 
 def prompt_pipeline() -> Pipeline:
@@ -63,6 +64,7 @@ def build(
     given = inputs.get("preset")
     settings = RisuSettings() if given is None else unpacked(given, [])
     check_kind("preset", settings, RisuSettings)
+    check_fields(settings, "preset")
     inputs["preset"] = settings if given is None else given
     if inputs.get("model") in (None, ""):
         inputs["model"] = settings.model

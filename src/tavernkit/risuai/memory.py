@@ -101,7 +101,7 @@ class RollingSummary:
                     raise TokenBudgetExceeded(
                         budget=request.budget,
                         actual=tokens,
-                        advice="Even a summary leaves no room: shorten the prompts or raise the context size.",
+                        advice="It does not fit even with a summary. Shorten the prompts or raise the context size.",
                     )
                 tokens -= saved
                 continue

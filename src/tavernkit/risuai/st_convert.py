@@ -110,7 +110,7 @@ def _prompts(settings: RisuSettings, report: ReportBuilder) -> Iterator[tuple[di
             case _:
                 used.add(card.type)
                 if card.inner_format:
-                    report.ignored(f"{path}.innerFormat", "SillyTavern has no text around what a marker stands for")
+                    report.ignored(f"{path}.innerFormat", "SillyTavern has no text around a marker")
                 if card.type == "chat" and (card.range_start not in WHOLE_CHAT or card.range_end is not None):
                     report.ignored(f"{path}.rangeStart", "SillyTavern sends the whole chat in one place")
                 for name in MARKERS[card.type]:

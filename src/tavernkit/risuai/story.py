@@ -11,10 +11,10 @@ from tavernkit.risuai.memory import Memory
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import Screen
 from tavernkit.risuai.triggers import TriggerHost
-from tavernkit.values import Value
+from tavernkit.values import CheckedValue
 
 
-class ReplyCleanup(Value, frozen=True, kw_only=True):
+class ReplyCleanup(CheckedValue, frozen=True, kw_only=True):
     """What is taken out of a reply before RisuAI's own steps, which take it as it is.
 
     Thoughts at its beginning stand between prefix and suffix. It ends where the user begins to speak, or one of
@@ -27,7 +27,7 @@ class ReplyCleanup(Value, frozen=True, kw_only=True):
     joint: str = ""
 
 
-class Story(Value, frozen=True, kw_only=True):
+class Story(CheckedValue, frozen=True, kw_only=True):
     """One chat's circumstances; every field has RisuAI's own default.
 
     `character` stands in for the card that a build is given, with everything that only RisuAI's own files hold.

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from tavernkit.prompt.parts import joined
 from tavernkit.text.js_strings import js_trim
-from tavernkit.values import Value, check_choice
+from tavernkit.values import CheckedValue, check_choice
 
 ExtensionPlace: TypeAlias = Literal["none", "after", "chat", "before"]
 ExtensionRole: TypeAlias = Literal["system", "user", "assistant"]
@@ -32,7 +32,7 @@ _PLACES: Mapping[int, ExtensionPlace] = {
 }
 
 
-class ExtensionPrompt(Value, frozen=True, kw_only=True):
+class ExtensionPrompt(CheckedValue, frozen=True, kw_only=True):
     """One text of an extension: before or after the main prompt, in the chat at a depth, or nowhere.
 
     Depth 0 stands behind the last message. `scan` lets World Info look for its keys in the text, wherever it stands.
@@ -46,6 +46,7 @@ class ExtensionPrompt(Value, frozen=True, kw_only=True):
     scan: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("The position of an extension prompt", self.position, ExtensionPlace)
         check_choice("The role of an extension prompt", self.role, ExtensionRole)
 

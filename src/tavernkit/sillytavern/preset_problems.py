@@ -8,7 +8,7 @@ from typing import get_args
 from tavernkit.dialects.merging import MODES
 from tavernkit.errors import RegexError
 from tavernkit.prompt.context import GenerationType
-from tavernkit.reading import Note, ReportBuilder
+from tavernkit.reading import Note
 from tavernkit.sillytavern.building import activation_pattern
 from tavernkit.sillytavern.chat_completion.compilation import has_place
 from tavernkit.sillytavern.chat_completion.entries import EVERY_CHARACTER, IN_CHAT, known_prompts, prompt_order
@@ -103,8 +103,6 @@ def _of_prompt(prompt: PresetPrompt, *, is_again: bool) -> Iterator[tuple[str, s
         yield "system_prompt", f"SillyTavern has no prompt {prompt.identifier!r} of its own; it is never sent"
     if prompt.role not in ROLES:
         yield "role", f"{prompt.role!r} is unknown; use one of {', '.join(ROLES)}"
-    if prompt.injection_position not in (IN_ORDER, IN_CHAT):
-        yield "injection_position", f"{prompt.injection_position} is read as {IN_ORDER}, in the order of the prompts"
     if prompt.injection_position == IN_CHAT and prompt.injection_depth < 0:
         yield "injection_depth", "a depth below 0 is no place in the chat; the prompt is not sent"
     yield from (("content", message) for message in _of_macros(prompt.content))
@@ -153,9 +151,7 @@ def _of_budget(field: str, preset: ChatPreset | TextPreset) -> Iterator[tuple[st
 
 
 def _of_scripts(extensions: JsonObject) -> Iterator[tuple[str, str]]:
-    report = ReportBuilder()
-    for place, script in enumerate(embedded_scripts(extensions, report)):
+    for place, script in enumerate(embedded_scripts(extensions)):
         found = find_pattern(script.findRegex) if script.findRegex and not script.substituteRegex else None
         if isinstance(found, str):
             yield f"extensions.regex_scripts[{place}].findRegex", found
-    yield from ((note.path, note.message) for note in report.build("regex_scripts").ignored)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from tavernkit.reading import ReportBuilder
+from tavernkit.errors import PresetParseError
+from tavernkit.reading import Imported, LooseObject, ReportBuilder, Source, kind_of, open_json
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.fields import PresetFile, decode
-from tavernkit.values import JsonObject
 
 _STORY = (
     *("anchorBefore", "system", "wiBefore", "description", "personality"),
@@ -65,6 +66,21 @@ class UserSettings(PresetFile, frozen=True, kw_only=True):
     disable_group_trimming: bool = False
 
 
-def read_user_settings(source: JsonObject, report: ReportBuilder | None = None) -> UserSettings:
+def read_user_settings(source: Source, *, strict: bool = False) -> Imported[UserSettings]:
     """Read the `power_user` object of SillyTavern's settings file, of which any part may be missing."""
-    return decode(UserSettings, source, ReportBuilder() if report is None else report)
+    document, file = open_json(source, what="The settings", error=PresetParseError)
+    if not isinstance(document, Mapping):
+        raise PresetParseError(f"The settings of a user are one JSON object; this is {kind_of(document)}.")
+    report = ReportBuilder()
+    settings = decode(UserSettings, document, report)
+    return Imported(settings, report.build("settings", file=file, error=PresetParseError, strict=strict))
+
+
+def macro_engine(settings: LooseObject) -> EngineName | None:
+    """The engine that a whole settings file asks for: the legacy one, or that of the version that wrote the file."""
+    power_user = settings.nested("power_user")
+    if not power_user.has("experimental_macro_engine"):
+        return None
+    if not power_user.flag("experimental_macro_engine"):
+        return "legacy"
+    return "1.15" if settings.text("currentVersion").startswith("1.15") else "1.19"

@@ -14,10 +14,10 @@ from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.regex_scripts import RegexScripts
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, TimedState, WorldInfoSettings
-from tavernkit.values import Value, check_choice
+from tavernkit.values import CheckedValue, check_choice
 
 
-class AuthorsNote(Value, frozen=True, kw_only=True):
+class AuthorsNote(CheckedValue, frozen=True, kw_only=True):
     """A note of the chat. Every `interval` messages of the user it is put into the prompt; 0 is never.
 
     World Info may look for its keys in it when `scan` is set.
@@ -31,6 +31,7 @@ class AuthorsNote(Value, frozen=True, kw_only=True):
     scan: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("The position of an author's note", self.position, ExtensionPlace)
         check_choice("The role of an author's note", self.role, ExtensionRole)
 
@@ -43,7 +44,7 @@ class NotePlacement(IntEnum):
     AFTER = 2
 
 
-class CharacterNote(Value, frozen=True, kw_only=True):
+class CharacterNote(CheckedValue, frozen=True, kw_only=True):
     """The note that one character brings along."""
 
     text: str
@@ -80,7 +81,7 @@ class PersonaPosition(IntEnum):
     NONE = 9
 
 
-class PersonaPlace(Value, frozen=True, kw_only=True):
+class PersonaPlace(CheckedValue, frozen=True, kw_only=True):
     """Around the author's note the persona is there only when the note is due; depth and role are for `AT_DEPTH`."""
 
     position: PersonaPosition = PersonaPosition.IN_PROMPT
@@ -88,10 +89,11 @@ class PersonaPlace(Value, frozen=True, kw_only=True):
     role: ExtensionRole = "system"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("The role of a persona", self.role, ExtensionRole)
 
 
-class QuietPrompt(Value, frozen=True, kw_only=True):
+class QuietPrompt(CheckedValue, frozen=True, kw_only=True):
     """An instruction behind everything else, for a generation of the type `quiet`.
 
     In a text prompt `loud` asks for an answer in the character's voice; `name` is whose words they shall be.
@@ -104,14 +106,14 @@ class QuietPrompt(Value, frozen=True, kw_only=True):
     skip_depth_lore: bool = False
 
 
-class BiasEntry(Value, frozen=True, kw_only=True):
+class BiasEntry(CheckedValue, frozen=True, kw_only=True):
     """One line of a logit-bias preset: a text, or token numbers as `[1, 2]`, and how likely they shall be."""
 
     text: str
     value: float
 
 
-class Story(Value, frozen=True, kw_only=True):
+class Story(CheckedValue, frozen=True, kw_only=True):
     """One chat's circumstances; every field has SillyTavern's own default.
 
     `books` of a build are the global ones; those that belong to the character, the chat or the persona stand here. The
@@ -151,4 +153,5 @@ class Story(Value, frozen=True, kw_only=True):
     locale: str = "en-US"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("The macro engine of a story", self.macros, EngineName)

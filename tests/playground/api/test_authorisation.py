@@ -56,7 +56,7 @@ OUTCOMES = {
 }  # fmt: skip
 
 TABLE = {
-    "come in": ["POST /sessions", "POST /users", "GET /health (page)"],
+    "come in": ["POST /sessions", "POST /users", "GET /health (page)", "GET /docs (page)", "GET /docs/{name} (page)"],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
     ],
@@ -302,6 +302,7 @@ REQUESTS = {
     "POST /characters/imports/{job_id}/files/{position}/version (page)": Ask(
         path="/characters/imports/{job_id}/files/0/version"
     ),
+    "GET /docs/{name} (page)": Ask(path="/docs/guide"),
     "GET /events (page)": Ask(query="?watch={conversation_id}"),
     "POST /conversations/{conversation_id}/panel/settings (page)": Ask(
         data={"settings_version": "0", "shown": "llm.top_k", "llm.top_k": "40"}, query="?layer=conversation"

@@ -57,7 +57,8 @@ class Worlds:
     def things(self, route: Route) -> dict[str, dict[str, str]]:
         """Things for one route, by the kind of database: those in its path, which it may change or delete, and others
         that it may name."""
-        own_space = route.name in ("PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}")
+        changes = not route.name.startswith("GET ")
+        own_space = changes and route.path.endswith(("/spaces/{space_id}", "/members/{member_id}"))
         return {
             kind: {**self.others[kind], **self._made(Things(world, own_space=own_space), in_path_of(route))}
             for kind, world in self.worlds.items()

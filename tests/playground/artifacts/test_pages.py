@@ -100,9 +100,9 @@ async def test_r43_a_panel_shows_the_latest_value_in_words(story: Story, reader:
     assert "lamp (new)" in card
     assert "rope" in card
     # R45: what was there before is never shown as what is there.
-    assert "Inn" not in card.partition("What changed")[0]
-    assert "Place › Name was Inn , is Pier" in card
-    assert "Items gained lamp" in card
+    assert "Inn" not in card.partition("Changes")[0]
+    assert "Place › Name : changed from Inn to Pier" in card
+    assert "Items : added lamp" in card
     assert f"{reader.chat}/artifacts/state" in html
 
 
@@ -121,8 +121,8 @@ async def test_markdown_and_texts_are_shown_as_what_they_are(story: Story, reade
     assert "<strong>bold</strong>" in html
     assert "**not bold**\nthird" in html
     # Texts are compared line by line.
-    assert '<del dir="auto"><span class="sr-only">Went: </span>second</del>' in html
-    assert '<ins dir="auto"><span class="sr-only">Came: </span>third</ins>' in html
+    assert '<del dir="auto"><span class="sr-only">Removed: </span>second</del>' in html
+    assert '<ins dir="auto"><span class="sr-only">Added: </span>third</ins>' in html
 
 
 async def test_r43_r44_a_feed_is_a_timeline_newest_first_of_so_many(story: Story, reader: Reader) -> None:
@@ -145,7 +145,7 @@ async def test_g21_a_diff_compares_with_the_version_before_on_the_path(story: St
     await retell(story, two, "Zwei.")
     await keep(story, two, {"hour": 11}, swipe_id=(await story.message(two.id)).active_swipe_id, **shown)
     html = await reader.tab()
-    assert "Hour was 8 , is 11" in words(html)
+    assert "Hour : changed from 8 to 11" in words(html)
     assert re.search(r'id="change_state"[^>]* open', html)
 
 
@@ -170,7 +170,7 @@ async def test_rules_that_are_not_understood_any_more_hide_it_until_it_is_define
 
 async def test_an_empty_tab_says_how_to_switch_something_on(story: Story, reader: Reader) -> None:
     html = await reader.tab()
-    assert "Nothing is kept beside this story." in words(html)
+    assert "No state yet." in words(html)
     assert f'href="/pipelines?conversation={story.conversation_id}"' in html
     shows = re.search('data-shows="([^"]+)"', html)
     assert shows
@@ -313,11 +313,11 @@ async def test_the_history_has_every_version_with_what_it_changed(story: Story, 
         await keep(story, message, {"hour": hour}, surface=PANEL, retention=LAST_TWO)
     text = words(await reader.history())
     assert [int(number) for number in re.findall(r"Version (\d+)", text)] == [4, 3, 2, 1]
-    assert "Version 4 Now" in text
+    assert "Version 4 Current" in text
     assert "world › tick" in text
-    assert "Hour was 2 , is 3" in text
-    assert text.count("Archived: newer versions took its place") == 2
-    assert "Nothing was here before." in text.partition("Version 1")[2]
+    assert "Hour : changed from 2 to 3" in text
+    assert text.count("Archived: replaced by newer versions") == 2
+    assert "First version." in text.partition("Version 1")[2]
 
 
 async def test_a_long_history_has_pages(story: Story, reader: Reader) -> None:
@@ -331,7 +331,7 @@ async def test_a_long_history_has_pages(story: Story, reader: Reader) -> None:
     numbers = [int(number) for number in re.findall(r'id="version_(\d+)"', first + second)]
     assert numbers == list(range(25, 0, -1))
     # The last of a page knows what was before it as well.
-    assert "Hour was 4 , is 5" in words(first)
+    assert "Hour : changed from 4 to 5" in words(first)
 
 
 async def test_another_telling_is_called_so(story: Story, reader: Reader) -> None:
@@ -340,8 +340,8 @@ async def test_another_telling_is_called_so(story: Story, reader: Reader) -> Non
     await keep(story, two, {"hour": 9}, surface=PANEL)
     await retell(story, two, "Zwei.")
     text = words(await reader.history())
-    assert "Version 2 In another telling" in text
-    assert "Version 1 Now" in text
+    assert "Version 2 Alternate version" in text
+    assert "Version 1 Current" in text
 
 
 async def test_an_earlier_version_is_restored_from_the_page(story: Story, reader: Reader) -> None:
@@ -352,8 +352,8 @@ async def test_an_earlier_version_is_restored_from_the_page(story: Story, reader
     assert 'name="based_on_version" value="2"' in await reader.history()
     await reader.press(path, version=1, based_on_version=2)
     text = words(await reader.history())
-    assert "Version 3 Now" in text
-    assert "Restored by hand" in text
+    assert "Version 3 Current" in text
+    assert "Restored manually" in text
     assert "8" in words(part(await reader.tab(), "article")).partition("What")[0]
 
 
@@ -363,8 +363,8 @@ async def test_r35_who_restores_late_is_told_that_somebody_was_faster(story: Sto
     await keep(story, two, {"hour": 9}, surface=PANEL)
     path = f"{reader.chat}/artifacts/state/restore"
     late = await reader.press(path, version=1, based_on_version=1, status=409)
-    assert "Somebody was faster" in words(late)
-    assert "Version 2 Now" in words(late)
+    assert "There is a newer version now" in words(late)
+    assert "Version 2 Current" in words(late)
     await reader.press(path, version=9, based_on_version=2, status=404)
 
 
@@ -377,7 +377,7 @@ async def test_a_reset_asks_first_and_everything_can_come_back(story: Story, rea
     after = await reader.history()
     assert "Archived by a reset" in words(after)
     assert "popovertarget" not in after.partition("<main")[2]
-    assert "comes with the next reply" in words(await reader.tab())
+    assert "The state appears here with the next reply." in words(await reader.tab())
     await reader.press(f"{reader.chat}/artifacts/state/restore", version=1, based_on_version="")
     assert "Hour 8" in words(await reader.tab())
 
@@ -402,16 +402,16 @@ async def test_what_a_person_said_shows_in_which_words_it_is_told(database_url: 
     ):
         page = Page(play)
         await play.turn("I jump.")
-        events = await page.until(lambda event: event["event"] == "streams" and "Told as:" in event["data"])
+        events = await page.until(lambda event: event["event"] == "streams" and "Sent as:" in event["data"])
         assert "I jump. (rolled <6>)" in words(events[-1]["data"])
         await page.leave()
         story = Story(play.runtime, play.user_id, play.conversation_id)
         said = next(row for row in await story.rows() if row.role == "user")
         async with chat_page(play) as reader:
-            assert "Told as: I jump. (rolled <6>)" in words(await reader.in_chat(said))
+            assert "Sent as: I jump. (rolled <6>)" in words(await reader.in_chat(said))
             # What was edited since is told as it is.
             await edit_message(play.runtime, play.viewer, said.id, content="I sit.", revision=None)
-            assert "Told as" not in await reader.in_chat(said)
+            assert "Sent as" not in await reader.in_chat(said)
 
 
 def deep(levels: int) -> Json:

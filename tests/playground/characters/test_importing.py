@@ -87,7 +87,7 @@ async def test_a_file_is_there_once_for_each_person(database_url: str, tmp_path:
         first = await brought(play, png_card())
         again = await brought(play, png_card())
         assert (again.outcome, again.character.id) == ("same", first.character.id)
-        assert "here already, as Ysolde" in again.sentence
+        assert "already imported as Ysolde" in again.sentence
         theirs = await import_file(play.runtime, await somebody_else(play), png_card())
         assert theirs.outcome == "imported"
         copy = await brought(play, png_card(), as_new=True)
@@ -238,6 +238,6 @@ async def test_a_damaged_asset_is_left_out_and_noted(sqlite_url: str, tmp_path: 
     damaged = card_files.text("chara-ext-asset_:0", b"abc")
     async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
         imported = await brought(play, png_card(damaged))
-        assert any("0: left out" in note for note in imported.notes)
+        assert any("0: skipped" in note for note in imported.notes)
         async with play.runtime.database.read() as session:
             assert await assets_of(session, imported.character.id) == []

@@ -85,8 +85,8 @@ async def test_the_gallery_is_searched_sorted_and_filtered(database_url: str, tm
         chosen = await seen(client, "/characters?tag=harbour")
         assert 'href="/characters" dir="auto" data-turbo-frame="_top" aria-current="true">harbour<' in chosen
         assert 'href="/characters?tag=night"' in chosen
-        assert "Nobody is found" in await seen(client, "/characters?search=nobody+at+all")
-        assert "that are everybody" in await seen(client, "/characters?scope=shared")
+        assert "No characters match." in await seen(client, "/characters?search=nobody+at+all")
+        assert "No shared characters." in await seen(client, "/characters?scope=shared")
 
 
 async def test_thousands_are_shown_a_page_at_a_time(sqlite_url: str, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_the_next_page_works_without_scripts_and_a_foreign_cursor_is_a_sen
         assert more
         second = await seen(client, unescape(more[1]))
         assert names(second) == ["Guest 48", "Guest 49"]
-        assert 'href="/characters?search=guest">Back to the first ones' in second
+        assert 'href="/characters?search=guest">Back to first page' in second
         assert "none of this list" in await seen(client, "/characters?after=nonsense", status=422)
 
 
@@ -170,7 +170,7 @@ async def test_files_are_imported_and_the_page_can_be_left(sqlite_url: str, tmp_
         failed = words(await seen(client, f"{address}?only_failed=true"))
         assert "card 1" in failed
         assert "Anna" not in failed
-        assert "under way" not in await seen(client, "/characters")
+        assert "Import in progress" not in await seen(client, "/characters")
 
 
 async def test_an_import_is_stopped_and_belongs_to_who_began_it(sqlite_url: str, tmp_path: Path) -> None:
@@ -210,11 +210,11 @@ async def test_a_card_is_shown_with_everything_it_says(sqlite_url: str, tmp_path
         assert f'src="/api/v1/blobs/{character.avatar_sha256}"' in html
         shown = words(html)
         for sentence in (
-            "Called Sol.",
+            "Nickname: Sol.",
             "By me.",
-            "Another beginning, 2 of 2",
-            "In groups only",
-            "Lore , 1 entry",
+            "Alternate greeting 1",
+            "Group-only greeting",
+            "Lore : 1 entry, 1 enabled.",
             "Be exact.",
         ):
             assert sentence in shown
@@ -296,7 +296,10 @@ async def test_fields_are_changed_and_the_others_stay(sqlite_url: str, tmp_path:
 async def test_what_cannot_be_saved_is_kept_in_the_form(sqlite_url: str, tmp_path: Path) -> None:
     async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna")
-        for wrong, sentence in (({"name": " "}, "needs a name"), ({"creator": "x" * 1001}, "creator. Shorten it")):
+        for wrong, sentence in (
+            ({"name": " "}, "needs a name"),
+            ({"creator": "x" * 1001}, "too long: Creator. Shorten them"),
+        ):
             answer = await client.post(f"/characters/{id}/edit", data={"version": "1", "scenario": "Typed.", **wrong})
             assert answer.status_code == 422
             assert sentence in answer.text
@@ -329,10 +332,10 @@ async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) ->
     async with character_pages(sqlite_url, tmp_path) as (play, client):
         id = await made(play, name="Anna", description="Small.")
         await edit_character(play.runtime, me(play), id, version=1, fields={"description": "Tall."})
-        assert "Version 1 until it was edited" in words(await seen(client, f"/characters/{id}"))
+        assert "Version 1 replaced by an edit" in words(await seen(client, f"/characters/{id}"))
         assert "Version 1" in await seen(client, f"/characters/{id}/versions")
         shown = words(await seen(client, f"/characters/{id}/versions/1"))
-        assert "In version 1 Small. Now Tall." in shown
+        assert "Version 1 Small. Current version Tall." in shown
         stale = await client.post(f"/characters/{id}/versions/1/restore", data={"version": "1"})
         assert stale.status_code == 409
         assert "changed in the meantime" in stale.text
@@ -346,13 +349,17 @@ async def test_an_earlier_version_comes_back(sqlite_url: str, tmp_path: Path) ->
 async def test_deleting_says_what_goes_and_what_stays(database_url: str, tmp_path: Path) -> None:
     async with character_pages(database_url, tmp_path) as (play, client):
         id = await made(play, name="Anna")
-        assert "has not said anything" in words(await seen(client, f"/characters/{id}/delete"))
+        assert "has no messages" in words(await seen(client, f"/characters/{id}/delete"))
         await client.post(f"/characters/{id}/stories")
         async with play.runtime.database.write() as session:
             await session.execute(update(Space).where(Space.name == "Anna").values(name="The long winter"))
         await edit_character(play.runtime, me(play), id, version=1, fields={"description": "Tall."})
         shown = words(await seen(client, f"/characters/{id}/delete"))
-        for sentence in ("with one earlier version", "leaves The long winter .", "Everything Anna has said stays"):
+        for sentence in (
+            "1 earlier version is deleted.",
+            "removed from these stories: The long winter .",
+            "Messages of Anna are kept",
+        ):
             assert sentence in shown
         answer = await client.post(f"/characters/{id}/delete")
         assert (answer.status_code, answer.headers["location"]) == (303, "/characters")

@@ -31,9 +31,9 @@ async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str
         ]
         assert [node.row.id == view.conversation.id for node in view.nodes] == [False, False, True, False]
         html = await at.see(f"/conversations/{lower}/tree")
-        assert "left “Left” at message 1" in words(html)
+        assert "from “Left” at message 1" in words(html)
         assert "I am Ada." in words(html)
-        assert html.count("You are here") == 1
+        assert html.count("<strong>Current</strong>") == 1
 
 
 async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sqlite_url: str, tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sql
         html = await at.see(f"/conversations/{at.conversation_id}/tree")
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert" in html
-        assert "A conversation needs a title." in (await at.press(path, settings_version=1, title=" ", status=422)).text
+        assert "Enter a title." in (await at.press(path, settings_version=1, title=" ", status=422)).text
         late = await at.press(path, settings_version=0, title="My words", status=409)
         assert 'value="My words"' in late.text
         assert "changed in the meantime" in late.text
@@ -58,7 +58,7 @@ async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Pat
         assert answer.headers["location"] == f"/conversations/{at.conversation_id}/tree"
         await at.press(path, here=branch, status=404)
         only = await at.press(f"/conversations/{at.conversation_id}/delete", status=409)
-        assert "A space keeps at least one conversation." in only.text
+        assert "A space has at least one conversation." in only.text
 
 
 async def test_the_bar_names_space_conversation_and_branch(sqlite_url: str, tmp_path: Path) -> None:
@@ -108,22 +108,22 @@ async def test_a_long_list_of_conversations_has_pages(sqlite_url: str, tmp_path:
 
 async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(database_url: str, tmp_path: Path) -> None:
     async with side_panel(database_url, tmp_path, "Ada") as at:
-        assert "Nobody has answered here yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
+        assert "No runs yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
         at.play.conversation_id = at.conversation_id
         async with at.play.working():
             for sentence in ("[[say: One.]]", "[[say: Two.]]"):
                 await at.play.say(sentence)
                 await at.play.until(lambda run: run.status == "succeeded")
         runs = words(await at.see(f"{at.panel}/runs"))
-        assert runs.count("Done · Answer") == 2
+        assert runs.count("Done · Reply") == 2
         assert "tokens" in runs
         async with at.play.runtime.database.read() as session:
             newest = (await session.scalars(select(Run.id).order_by(Run.created_at.desc()).limit(1))).one()
         page = words(await at.see(f"/runs/{newest}"))
-        assert "Exact request" in page
-        assert "Since the run before" in page
+        assert "Raw request" in page
+        assert "Changes since previous run" in page
         assert "[[say: Two.]]" in page
-        assert "New:" in page
+        assert "Added:" in page
         await at.see(f"/runs/{at.space_id}", status=404)
 
 

@@ -24,7 +24,7 @@ async def test_a_turn_can_be_passed_over_while_others_are_to_speak(database_url:
         await group.say()
         assert await _buttons(client, group) == ["Stop"]
         await _fail(group)
-        assert await _buttons(client, group) == ["Retry", "Keep", "Skip", "Stop here"]
+        assert await _buttons(client, group) == ["Retry", "Keep", "Skip", "End round"]
         skipped = await client.post(_page(group, "/skip"))
         assert (skipped.status_code, skipped.headers["location"]) == (303, f"/conversations/{group.conversation_id}")
         await _fail(group)

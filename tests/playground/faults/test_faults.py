@@ -59,7 +59,7 @@ FAULTS = {
     "401": Fault("fault:first:1:401", "http_error", "refused the API key. Check the key"),
     "malformed event": Fault("fault:first:1:malformed", "bad_response", "unreadable data in the middle of the reply", begun=True),
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
-    "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Try again, or choose another"),
+    "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Retry or choose another"),
     "wrong content type": Fault(
         "fault:first:1:html", "bad_response", "unexpected answer: a web page. Enter the base URL"
     ),

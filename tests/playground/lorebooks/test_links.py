@@ -54,7 +54,7 @@ async def test_the_book_that_a_card_or_a_chat_names_is_linked_where_the_book_is_
         await imported(play, world("Wood"))
         brought_in = await brought(play, card("Wood"))
         assert await linked(play, character_id=brought_in.character.id) == ["Wood"]
-        assert "The lorebook Wood is linked with this character." in brought_in.notes
+        assert "The lorebook Wood is linked to this character." in brought_in.notes
         conversation = await bring_in(play, chat("Wood"))
         assert await linked(play, conversation_id=conversation.id) == ["Wood"]
         other = await bring_in(play, chat("Sea"))

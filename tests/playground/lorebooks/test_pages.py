@@ -42,7 +42,7 @@ async def exported(browser: httpx2.AsyncClient, book: str) -> dict[str, dict[str
 
 
 async def test_a_book_is_made_filled_and_deleted_with_plain_forms(browser: httpx2.AsyncClient) -> None:
-    assert "There is none yet" in (await browser.get("/lorebooks")).text
+    assert "No lorebooks yet" in (await browser.get("/lorebooks")).text
     book = (await browser.post("/lorebooks", data={"name": "Harbour <b>"})).headers["location"]
     entry = await new_entry(browser, book, comment="Ice", keys="ice\r\nfrost\r\n", content="It\r\nfreezes.")
     page = (await browser.get(book)).text
@@ -77,7 +77,7 @@ async def test_every_file_says_what_became_of_it(browser: httpx2.AsyncClient) ->
     files = [("file", ("Coast.json", WORLD)), ("file", ("broken.json", b"{"))]
     told = (await browser.post("/lorebooks/import", files=files, headers=STREAMS)).text
     assert "Coast.json" in told
-    assert "broken.json</strong> was not taken in." in told
+    assert "broken.json</strong> was not imported." in told
     assert "is not valid JSON" in told
     assert "2 entries" in told
     alone = await browser.post("/lorebooks/import", files={"file": ("broken.json", b"{")})
@@ -115,10 +115,10 @@ async def test_who_was_faster_is_shown_and_nothing_typed_is_lost(browser: httpx2
 async def test_a_field_that_makes_no_sense_is_named(browser: httpx2.AsyncClient) -> None:
     book = await imported_book(browser)
     for field, value, sentence in (
-        ("depth", "deep", "The depth is a whole number"),
+        ("depth", "deep", "Depth is a whole number"),
         ("probability", "101", "from 0 to 100"),
-        ("position", "9", "one of those that the list shows"),
-        ("sticky", "-1", "it stays is a whole number"),
+        ("position", "9", "Choose a value of “Position” from the list."),
+        ("sticky", "-1", "Sticky (messages) is a whole number"),
     ):
         refused = await browser.post(f"{book}/entries", data={"content": "Typed with care.", field: value})
         assert refused.status_code == 422, field
@@ -131,10 +131,10 @@ async def test_a_text_shows_which_entries_fire_and_why_others_do_not(browser: ht
     await new_entry(browser, book, comment="Tide", keys="tide")
     for headers in ({}, STREAMS):
         told = (await browser.post(f"{book}/test", data={"text": "A FROZEN rope."}, headers=headers)).text
-        assert "2 entries fire" in told
-        assert "“/fro(st|zen)/i” was found in the newest message" in told
-        assert "always on" in told
-        assert "none of its keys was found" in told
+        assert "2 entries activated" in told
+        assert "key “/fro(st|zen)/i” found in the text" in told
+        assert "constant" in told
+        assert "no key found" in told
     assert "A FROZEN rope." in (await browser.post(f"{book}/test", data={"text": "A FROZEN rope."})).text
 
 

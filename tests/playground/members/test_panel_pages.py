@@ -23,7 +23,7 @@ async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(sqlite_url: s
         assert "<html" not in frame
         page = await at.see(f"{at.panel}/members")
         assert "<html" in page
-        assert "Back to the story" in page
+        assert "Back to conversation" in page
         for tab in ("settings", "lore", "runs"):
             assert f'href="{at.panel}/{tab}"' in frame
             assert "<html" not in await at.see(f"{at.panel}/{tab}", headers=FRAME)
@@ -32,18 +32,18 @@ async def test_a_tab_is_a_frame_for_the_chat_and_a_page_for_others(sqlite_url: s
 async def test_members_are_muted_removed_and_brought_back(sqlite_url: str, tmp_path: Path) -> None:
     async with side_panel(sqlite_url, tmp_path, "Ada", "Bo") as at:
         [me, ada, _] = await members(at.play, at.space_id)
-        html = words(await at.see(f"{at.panel}/members"))
-        assert "You" in html
+        html = await at.see(f"{at.panel}/members")
+        assert "You" in words(html)
         assert "Mute Ada" in html
         assert "Remove Bo" in html
         await at.press(f"{at.panel}/members/{ada.id}", settings_version=0, participation="muted")
-        assert "Unmute Ada" in words(await at.see(f"{at.panel}/members"))
+        assert "Unmute Ada" in await at.see(f"{at.panel}/members")
         await at.press(f"{at.panel}/members/{ada.id}/remove")
-        html = words(await at.see(f"{at.panel}/members"))
-        assert "Were here" in html
-        assert "Bring back Ada" in html
+        html = await at.see(f"{at.panel}/members")
+        assert "Former members" in html
+        assert "Add back Ada" in html
         await at.press(f"{at.panel}/members", character_id=ada.character_id)
-        assert "Were here" not in await at.see(f"{at.panel}/members")
+        assert "Former members" not in await at.see(f"{at.panel}/members")
         answer = await at.press(f"{at.panel}/members/{me.id}/remove", status=409)
         assert "The owner cannot leave the space" in answer.text
 
@@ -73,7 +73,7 @@ async def test_talkativeness_is_a_percentage_or_what_the_card_says(sqlite_url: s
         await at.press(path, settings_version=1, talkativeness="")
         assert (await members(at.play, at.space_id))[1].talkativeness is None
         refused = await at.press(path, settings_version=2, talkativeness="a lot", status=422)
-        assert "Talkativeness is a whole number from 0 to 100." in refused.text
+        assert "Talkativeness must be a whole number from 0 to 100." in refused.text
 
 
 async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path: Path) -> None:
@@ -88,21 +88,21 @@ async def test_members_change_places_and_nothing_else(sqlite_url: str, tmp_path:
 async def test_characters_are_found_by_name_and_added(database_url: str, tmp_path: Path) -> None:
     async with side_panel(database_url, tmp_path, "Ada") as at:
         await _named(at.play, "Wren")
-        found = words(await at.see(f"{at.panel}/members?search=wren"))
+        found = await at.see(f"{at.panel}/members?search=wren")
         assert "Add Wren" in found
         assert "Add Ada" not in found
-        assert "No other character is called that" in await at.see(f"{at.panel}/members?search=nobody")
+        assert "No other characters match" in await at.see(f"{at.panel}/members?search=nobody")
 
 
 async def test_books_in_play_are_attached_switched_and_detached(database_url: str, tmp_path: Path) -> None:
     async with side_panel(database_url, tmp_path, "Ada") as at:
-        assert "No lorebook is in play here" in await at.see(f"{at.panel}/lore")
+        assert "No lorebooks are active here" in await at.see(f"{at.panel}/lore")
         book = await create_lorebook(at.play.runtime, at.play.viewer, NewLorebook(name="Harbour"))
         await at.press(f"{at.panel}/lore", lorebook_id=book.id, place="conversation")
         await at.press(f"{at.panel}/lore", lorebook_id=book.id, place="space")
         html = words(await at.see(f"{at.panel}/lore"))
         assert "This conversation · 0 entries" in html
-        assert "Everywhere in Ada · 0 entries" in html
+        assert "Space: Ada · 0 entries" in html
         link = await _link(at)
         await at.press(f"{at.panel}/lore/{link.id}", enabled="false")
         assert not (await _link(at)).enabled

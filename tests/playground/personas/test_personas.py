@@ -131,14 +131,12 @@ async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(databas
             imported = await ok(await api.post("/personas/import", files=file), 201)
             return [note["message"] for note in imported["notes"] if note["path"] == "default_persona"]
 
-        assert await notes_of({**BACKUP, "default_persona": "gone.png"}) == [
-            "there is no persona 'gone.png' in the file"
-        ]
+        assert await notes_of({**BACKUP, "default_persona": "gone.png"}) == ["the file has no persona “gone.png”"]
         assert await notes_of(BACKUP) == []
         default = next(item for item in (await ok(await api.get("/personas")))["items"] if item["is_default"])
         assert default["name"] == "Bo"
         other = await notes_of({**BACKUP, "default_persona": "1-Sam.png"})
-        assert other == ["'Sam' is not made the default persona, because 'Bo' is it"]
+        assert other == ["“Sam” does not become the default, because “Bo” is"]
 
 
 async def test_a_copy_has_the_same_books(database_url: str, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ async def test_before_anybody_has_answered_the_reply_before_stands_in_and_that_i
             result = await tried(play, profile_id)
         assert result["steps"][0]["status"] == "done"
         assert result["steps"][0]["output"] == result["reply"] != ""
-        assert any("Nobody has answered" in warning for warning in result["warnings"])
+        assert any("The last message has no reply yet" in warning for warning in result["warnings"])
 
 
 async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: str, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
             chosen = {"conversation_id": str(play.conversation_id)}
             bad = await client.post(place, data={**chosen, "content": '{"pipelines": ['})
             assert bad.status_code == 422
-            assert "cannot be tried" in bad.text
+            assert "The profile in the editor has an error." in bad.text
             begun = await client.post(place, data={**chosen, "content": json.dumps(content)})
             assert begun.status_code == 303
             address = f"{ORIGIN}{begun.headers['location']}"

@@ -143,7 +143,7 @@ async def test_they_give_way_to_a_reply_that_begins_meanwhile(database_url: str,
             await play.until(lambda run: run.kind == "regenerate" and run.status == "succeeded")
         assert job.status == "failed"
         assert job.error is not None
-        assert "gave way" in job.error["message"]
+        assert "A reply started" in job.error["message"]
         seen = await read_pipeline_run(play.runtime, play.viewer, known.run.id)
         assert seen.run.status == "aborted"
         assert await play.values() == {"count": 2}
@@ -274,7 +274,7 @@ async def test_where_nothing_is_followed_that_is_said(database_url: str, tmp_pat
                 f"/conversations/{play.conversation_id}/pipeline_runs", json={"request_id": str(uuid4())}
             )
         assert told.status_code == 409
-        assert told.json()["error"]["sentence"] == "No pipelines are followed here. Choose a profile first."
+        assert told.json()["error"]["sentence"] == "No profile is chosen here. Choose a profile first."
 
 
 async def test_the_button_beside_the_chat_runs_them_or_says_why_not(database_url: str, tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_the_button_beside_the_chat_runs_them_or_says_why_not(database_url
                 data={"request_id": request_id},
                 headers={"Accept": "text/vnd.turbo-stream.html"},
             )
-            assert "The pipelines are at work." in again.text
+            assert "The pipelines are running." in again.text
             assert len(await play.pipeline_runs()) == 1
         await play.follow(profile(counting()), "Another")
         async with api_client(play.runtime, play.user_id) as client:

@@ -276,7 +276,7 @@ async def test_warnings_are_told_and_stand_in_nobodys_way(pages: ProfilePages) -
         (await pages.browser.post(f"/pipelines/{id}/check", data={"content": typed}, headers=STREAMS)).text
     )
     assert "2 warnings. The profile can be saved." in checked
-    assert "Nobody reads this field." in checked
+    assert "This field is unknown and not used." in checked
     assert "The name in the JSON is ignored" in checked
     saved = await pages.save(id, typed, headers=STREAMS)
     assert saved.status_code == 200
@@ -323,10 +323,10 @@ async def test_files_go_out_and_come_back(pages: ProfilePages) -> None:
         headers=STREAMS,
     )
     told = text_of(streams.text)
-    assert "rpg.json is here as RPG state" in told
-    assert "no.json was not taken in. The file cannot be read. The file is not valid JSON" in told
-    assert "twice.json was not taken in. This profile cannot be used." in told
-    assert "card.json was not taken in. The file is not a profile: it contains no pipelines." in told
+    assert "rpg.json was imported as RPG state" in told
+    assert "no.json was not imported. The file cannot be read. The file is not valid JSON" in told
+    assert "twice.json was not imported. This profile cannot be used." in told
+    assert "card.json was not imported. The file is not a profile: it contains no pipelines." in told
 
 
 async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_deleted(pages: ProfilePages) -> None:
@@ -398,7 +398,7 @@ async def test_r26_a_refused_choice_says_why_beside_the_control(pages: ProfilePa
     assert refused.status_code == 409
     told = unescape(refused.text)
     assert 'aria-describedby="problem_conversation"' in told
-    assert "“Rivals” is not followed here. art.mood belongs to the pipeline 'world'" in told
+    assert "The profile “Rivals” was not chosen. art.mood belongs to the pipeline 'world'" in told
     assert await pages.choices() == 0
 
 

@@ -48,20 +48,20 @@ async def order_of(browser: httpx2.AsyncClient, preset: str) -> list[tuple[str, 
 
 
 async def test_presets_stand_by_their_kind(browser: httpx2.AsyncClient) -> None:
-    assert "There is none yet" in (await browser.get("/presets")).text
+    assert "No presets yet" in (await browser.get("/presets")).text
     await imported(browser)
     await imported(browser, REASONING, "r.json")
     page = (await browser.get("/presets")).text
     assert page.index("Chat completion") < page.index("Calm") < page.index("Reasoning templates") < page.index("Aloud")
     broken = await browser.post("/presets/import", files={"file": ("no.json", b"[]")}, headers=STREAMS)
-    assert "no.json</strong> was not taken in." in broken.text
+    assert "no.json</strong> was not imported." in broken.text
 
 
 async def test_a_preset_is_told_in_words(browser: httpx2.AsyncClient) -> None:
     page = (await browser.get(await imported(browser))).text
     assert "Be &lt;b&gt;brief&lt;/b&gt;." in page
-    assert "in the chat at depth 3" in page
-    assert "not in the order" in page
+    assert "at depth 3" in page
+    assert "not in the prompt order" in page
     assert "128,000" in page
     other = (await browser.get(await imported(browser, REASONING, "r.json"))).text
     assert "&lt;think&gt;" in other
@@ -88,7 +88,7 @@ async def test_prompts_are_switched_and_moved(browser: httpx2.AsyncClient) -> No
 async def test_the_default_is_chosen_and_cannot_be_deleted(browser: httpx2.AsyncClient) -> None:
     preset = await imported(browser)
     await browser.post("/presets/default", data={"preset_id": preset.rpartition("/")[2]})
-    assert '<span class="badge">default</span>' in (await browser.get("/presets")).text
+    assert '<span class="badge">Default</span>' in (await browser.get("/presets")).text
     refused = await browser.post(f"{preset}/delete")
     assert refused.status_code == 409
     assert "Choose another default first" in refused.text

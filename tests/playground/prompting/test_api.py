@@ -75,8 +75,8 @@ async def test_pages_name_the_lore_entries_of_a_block_and_their_keys(sqlite_url:
         preview = (await client.get(f"/conversations/{story.conversation_id}/preview")).text
         run = await story.answered("Ada")
         record = (await client.get(f"/runs/{run.id}")).text
-    assert "Lore: Always (always on); Winter (key: ice)" in preview
-    assert "Lore: Always (always on); Winter (key: ice)" in record
+    assert "Lore: Always (constant); Winter (key: ice)" in preview
+    assert "Lore: Always (constant); Winter (key: ice)" in record
 
 
 async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ async def test_a_preview_may_go_on_or_speak_for_somebody(database_url: str, tmp_
         spoken_for = await preview(client, story, speaker_id=robin)
         wrong_person = await preview(client, story, 422, speaker_id=robin, kind="normal")
         stranger = await preview(client, story, 422, speaker_id=str(uuid4()))
-    assert nothing["error"]["sentence"] == "There is no reply at the end that could go on."
+    assert nothing["error"]["sentence"] == "The last message is not a reply, so it cannot be continued."
     assert "Bo sails." in told(going_on)
     assert going_on["request"]["generation_type"] == "continue"
     assert spoken_for["request"]["generation_type"] == "impersonate"
@@ -209,7 +209,7 @@ async def test_a_preview_says_what_is_missing(database_url: str, tmp_path: Path)
         await story.columns(SpaceMembership, story.member("Ada").id, status="removed")
         nobody = await preview(client, story, 409)
     assert no_model["error"]["sentence"] == "No model is installed. Add a model."
-    assert nobody["error"]["sentence"] == "There is no character who could speak. Add one to the space."
+    assert nobody["error"]["sentence"] == "No character can reply. Add one to the space."
 
 
 async def test_prompts_are_for_members(database_url: str, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ async def test_a_card_that_leaves_no_room_for_the_chat_is_refused_and_no_model_i
         run = await story.answered("Ada")
         assert run.error is not None
         assert run.error["code"] == "prompt_too_large"
-        assert "too large for the model by " in run.error["message"]
+        assert " tokens too large: it needs " in run.error["message"]
         assert "2,048" in run.error["message"]
         assert story.model.requests == []
 

@@ -160,10 +160,10 @@ async def test_the_panel_shows_and_changes_injections(sqlite_url: str, tmp_path:
         typed = {"name": "weather", "content": "It\r\nrains.", "depth": "2", "ephemeral": "on"}
         refused = await client.post(f"{tab}/injections", data={**typed, "depth": "far"})
         assert refused.status_code == 422
-        assert "Look at the depth again" in refused.text
+        assert "Depth must be" in refused.text
         assert 'value="weather"' in refused.text
         assert (await client.post(f"{tab}/injections", data=typed)).status_code == 303
-        assert "weather In the chat, depth 2, system · next prompt only" in words((await client.get(tab)).text)
+        assert "weather In chat at depth · Depth 2 · System · Next prompt only" in words((await client.get(tab)).text)
         (row,) = await list_injections(story.runtime, story.viewer, story.conversation_id)
         assert row.content == "It\nrains."
         assert (await client.post(f"{tab}/injections/remove", data={"name": "weather"})).status_code == 303

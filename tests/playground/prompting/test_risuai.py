@@ -165,9 +165,9 @@ async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, 
         view = await preset_view(story.runtime, story.viewer, outcome[0].id)
         assert [(fact.name, fact.value) for fact in view.facts[:2]] == [
             ("1. Rules", "Be brief."),
-            ("2. chat", "as it comes"),
+            ("2. chat", "default format"),
         ]
-        assert (view.kind, view.can_be_default) == ("RisuAI prompts", True)
+        assert (view.kind, view.can_be_default) == ("RisuAI presets", True)
 
 
 async def test_a_reply_runs_its_macros_once(sqlite_url: str, tmp_path: Path) -> None:

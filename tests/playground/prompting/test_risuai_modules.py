@@ -93,17 +93,17 @@ async def test_modules_are_switched_on_the_panel(sqlite_url: str, tmp_path: Path
             answer = await client.post(f"{tab}/modules/{module_id}", data=fields)
             assert answer.status_code == 303, answer.text
             page = words((await client.get(tab)).text)
-            return page.partition("Tides ")[2].partition(" Switch o")[0]
+            return page.partition("Tides ")[2].partition(" Turn o")[0]
 
-        assert "Tides Off in this conversation · off in the space" in words((await client.get(tab)).text)
-        assert await state(enabled="true") == "On in this conversation · off in the space"
-        assert await state(enabled="true", place="space") == "On in this conversation · on in the space"
-        assert await state(enabled="false") == "Off in this conversation · on in the space"
+        assert "Tides Off in this conversation · Off in the space" in words((await client.get(tab)).text)
+        assert await state(enabled="true") == "On in this conversation · Off in the space"
+        assert await state(enabled="true", place="space") == "On in this conversation · On in the space"
+        assert await state(enabled="false") == "Off in this conversation · On in the space"
         # One that was deleted keeps nobody from switching others.
         fog = await imported(story, Module(name="Fog", id="m2"))
         assert (await client.post(f"{tab}/modules/{fog}", data={"enabled": "true"})).status_code == 303
         await delete_preset(story.runtime, story.viewer, fog)
-        assert await state(enabled="true") == "On in this conversation · on in the space"
+        assert await state(enabled="true") == "On in this conversation · On in the space"
         settings = await client.get(f"/conversations/{story.conversation_id}/panel/settings")
         assert "RisuAI modules" not in settings.text
 

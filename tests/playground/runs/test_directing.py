@@ -150,7 +150,10 @@ async def test_nobody_is_put_into_a_queue_who_cannot_speak(database_url: str, tm
         await group.mute("Bo")
         await group.say()
         muted = await refusal_of(queue(group, ["Ada", "Bo"]))
-        assert (muted.code, muted.sentence) == ("conflict", "Bo is muted. Unmute them, or take them out of the order.")
+        assert (muted.code, muted.sentence) == (
+            "conflict",
+            "Muted: Bo. Unmute them, or remove them from the reply order.",
+        )
         assert await code(queue(group, ["Ada", "Owner"])) == "not_found"
         assert await group.places() == [("Ada", "pending")]
 

@@ -180,7 +180,7 @@ async def test_a_turn_that_nobody_can_tell_anew_is_left_as_it_is(
         await group.mute("Bo")
         before = await all_rows(group.runtime)
         refused = await refusal_of(regenerate(group.runtime, group.viewer, group.conversation_id))
-        assert (refused.code, refused.sentence.partition(".")[0]) == ("conflict", "Nobody here can speak")
+        assert (refused.code, refused.sentence.partition(".")[0]) == ("conflict", "No character can reply")
         assert await all_rows(group.runtime) == before
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Bo"]
 

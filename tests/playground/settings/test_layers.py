@@ -77,11 +77,11 @@ async def test_settings_with_columns_are_kept_in_them_and_null_brings_the_defaul
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"llm": {"temperature": 9}}, "llm.temperature", "less than or equal"),
     ({"llm": {"temperature": True}}, "llm.temperature", "valid number"),
-    ({"llm": {"temprature": 1}}, "llm.temprature", "no such setting"),
-    ({"lm": {}}, "lm", "no such group"),
-    ({"llm": 1}, "llm", "is an object"),
+    ({"llm": {"temprature": 1}}, "llm.temprature", "the setting does not exist"),
+    ({"lm": {}}, "lm", "the group does not exist"),
+    ({"llm": 1}, "llm", "must be an object"),
     ({"space": {"reply_order": "loud"}}, "space.reply_order", "'natural'"),
-    ({"model": {"provider_id": str(uuid4())}}, "model.provider_id", "no such provider"),
+    ({"model": {"provider_id": str(uuid4())}}, "model.provider_id", "the model does not exist"),
     ({"llm": {"temperature": 0.5}, "world_info": {"depth": -1}}, "world_info.depth", "greater than or equal"),
 ]
 
@@ -92,7 +92,7 @@ async def test_a_patch_is_refused_whole_with_the_path_and_why(sqlite_url: str, t
         for patch, path, why in REFUSED:
             refused = await refusal_of(_space(play, made.space.id, 0, patch))
             assert refused.code == "invalid"
-            assert f"The setting {path} was not taken" in refused.sentence
+            assert f"The setting {path} was not saved" in refused.sentence
             assert why in refused.sentence
         after = await read_space_settings(play.runtime, play.viewer, made.space.id)
         assert (after.own, after.settings_version) == ({}, 0)
@@ -103,9 +103,9 @@ async def test_a_layer_takes_only_its_own_settings(database_url: str, tmp_path: 
         made = await opened(play, "Ada")
         [_, ada] = await members(play, made.space.id)
         refused = await refusal_of(_conversation(play, made.conversation.id, 0, {"space": {"reply_order": "list"}}))
-        assert "a setting of a space, not of a conversation" in refused.sentence
+        assert "it can be set for: space." in refused.sentence
         refused = await refusal_of(_member(play, ada.id, 0, {"authors_note": {"text": "x"}}))
-        assert "a setting of a space or a conversation, not of a member" in refused.sentence
+        assert "it can be set for: space, conversation." in refused.sentence
 
 
 async def test_two_tabs_never_overwrite_each_other(database_url: str, tmp_path: Path) -> None:

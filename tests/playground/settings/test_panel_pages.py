@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tavernkit.playground.base.languages import LANGUAGES, translated
 from tavernkit.playground.story.settings.service import (
     change_conversation_settings,
     change_space_settings,
@@ -14,7 +15,7 @@ from tavernkit.playground.story.settings.service import (
     read_space_settings,
 )
 from tavernkit.playground.story.settings_schema.models import Layer
-from tavernkit.playground.story.settings_schema.resolving import SETTINGS
+from tavernkit.playground.story.settings_schema.resolving import SETTINGS, json_schema
 from tavernkit.playground.story.spaces.service import change_space
 from tests.playground.spaces.cast import members
 from tests.playground.spaces.panel import SidePanel, side_panel, words
@@ -40,6 +41,37 @@ async def test_settings_at_hand_come_first(sqlite_url: str, tmp_path: Path) -> N
         paths = re.findall(r'data-path="([^"]+)"', await at.see(f"{at.panel}/settings?layer=space"))
     quick = [path for path, setting in SETTINGS.items() if setting.leaf.quick]
     assert paths[: len(quick)] == quick
+
+
+async def test_a_setting_is_found_by_its_words_in_every_language(sqlite_url: str, tmp_path: Path) -> None:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
+        html = await at.see(f"{at.panel}/settings?layer=space")
+    for path, setting in SETTINGS.items():
+        if "space" in setting.leaf.layers and setting.leaf.in_form:
+            found = unescape(re.findall(r'data-words="([^"]+)"', _field(html, path))[0])
+            for language in LANGUAGES:
+                for sentence in (setting.leaf.label, *setting.leaf.labels.values()):
+                    assert translated(sentence, language).lower() in found, path
+
+
+async def test_each_tab_of_the_schema_is_on_the_page_with_its_settings(sqlite_url: str, tmp_path: Path) -> None:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
+        html = await at.see(f"{at.panel}/settings?layer=space")
+    panels = re.split(r'<div id="settings_(\w+)" class="setting-panel"', html)
+    shown = {
+        tab: set(re.findall(r'data-path="([^"]+)"', part)) for tab, part in zip(panels[1::2], panels[2::2], strict=True)
+    }
+    said: dict[str, set[str]] = {}
+    for group in json_schema()["properties"].values():
+        for leaf in group["properties"].values():
+            if "space" in leaf["x-storage"]:
+                path = f"{leaf['x-ui']['group']}.{leaf['x-storage']['space'].rpartition('.')[2]}"
+                said.setdefault(leaf["x-ui"]["tab"], set()).add(path)
+    said["prompts"].remove("prompt.modules")
+    assert shown == said
+    # Without scripts, nothing is behind a tab.
+    assert re.search(r'role="tablist"[^>]* hidden>', html)
+    assert not re.search(r'class="setting-panel"[^>]* hidden', html)
 
 
 async def test_what_matters_only_in_a_group_is_hidden_elsewhere(sqlite_url: str, tmp_path: Path) -> None:
@@ -91,7 +123,7 @@ async def test_what_is_refused_keeps_what_was_typed(sqlite_url: str, tmp_path: P
     async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         fields = _filled(await at.see(f"{at.panel}/settings?layer=conversation"))
         wrong = await _save(at, "conversation", fields | {"llm.temperature": "99", "authors_note.text": "Mine"}, 422)
-        assert "llm.temperature was not taken" in wrong
+        assert "llm.temperature was not saved" in wrong
         assert 'value="99"' in _field(wrong, "llm.temperature")
         assert "Mine" in _field(wrong, "authors_note.text")
         await change_conversation_settings(
@@ -122,8 +154,8 @@ async def test_who_may_only_look_gets_no_way_to_change(sqlite_url: str, tmp_path
     async with side_panel(sqlite_url, tmp_path, "Ada") as at:
         await change_space(at.play.runtime, at.play.viewer, at.space_id, settings_version=0, archived=True)
         html = await at.see(f"{at.panel}/settings?layer=space")
-        assert "You may look at them, but not change them." in words(html)
-        assert "Save" not in words(html)
+        assert "You can view these settings, but not change them." in words(html)
+        assert 'data-settings-form-target="save"' not in html
         assert html.count('data-part="control"') == len(
             re.findall(r' disabled(?: required)? data-part="control"', html)
         )

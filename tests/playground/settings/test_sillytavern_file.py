@@ -45,7 +45,7 @@ async def test_world_info_of_a_settings_file_is_taken_over_as_far_as_it_fits(sql
         tab = f"/conversations/{story.conversation_id}/panel/prompt"
         refused = await pages.post(f"{tab}/settings", files=form(temperature=1))
         assert refused.status_code == 422
-        assert "These are no settings of SillyTavern" in refused.text
+        assert "The file is not a settings.json of SillyTavern" in refused.text
         taken = await pages.post(f"{tab}/settings", files=form(power_user={}, world_info_settings=lore))
         assert taken.status_code == 303
         settings = (await story.prompt("Ada")).inputs.settings.world_info

@@ -34,7 +34,7 @@ def serve(folder: Path, database_url: str, room: int = resource.RLIM_INFINITY) -
     with pipe.open() as lines:
         for line in lines:
             said += line
-            if line.startswith("TavernKit is at"):
+            if line.startswith("TavernKit is running at"):
                 process.send_signal(signal.SIGTERM)
     return process.wait(HANG_SECONDS), said
 
@@ -50,7 +50,7 @@ def test_a_first_start_on_a_full_disk_is_made_up_for_by_the_next(tmp_path: Path,
     code, said = serve(folder, "", room)
     assert (code, said.count("\n"), said.startswith("tavernkit: The disk is full")) == (2, 1, True), said
     code, said = serve(folder, "")
-    assert (code, "TavernKit is at" in said) == (0, True), said
+    assert (code, "TavernKit is running at" in said) == (0, True), said
     assert_private(folder)
 
 
@@ -60,7 +60,7 @@ def test_a_secret_key_is_written_whole_or_not_at_all(tmp_path: Path, migrated_po
     assert (code, said.count("\n"), "Make room" in said) == (2, 1, True), said
     assert list(folder.iterdir()) == []
     code, said = serve(folder, migrated_postgres_url)
-    assert (code, "TavernKit is at" in said) == (0, True), said
+    assert (code, "TavernKit is running at" in said) == (0, True), said
     assert len((folder / "secret.key").read_bytes()) == 32
     assert_private(folder)
 

@@ -22,7 +22,7 @@ _P = TypeVar("_P", bound="Process")
 Role: TypeAlias = Literal["serve", "worker"]
 
 # With the space behind it, a traceback that quotes the source is not taken for it.
-_READY: dict[Role, str] = {"serve": "TavernKit is at ", "worker": "Working as "}
+_READY: dict[Role, str] = {"serve": "TavernKit is running at ", "worker": "Worker started: "}
 _LOG_LINES_SHOWN = 80
 
 

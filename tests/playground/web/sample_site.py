@@ -197,7 +197,7 @@ def _nothing_new(request: Request) -> Response:
 
 def _missing(request: Request) -> Response:
     sentence = "There is no such conversation. It may have been deleted, or the address has a slip in it."
-    return HTMLResponse(render("error.html", status=404, title="Not here", sentence=sentence), 404)
+    return HTMLResponse(render("error.html", status=404, title="Not found", sentence=sentence), 404)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 
 from tests.playground.web.sample_site import SampleSite, message_stream
 
-LOST = "The connection was lost"
+LOST = "Connection lost"
 
 
 def test_a_new_connection_asks_for_what_came_after_the_last_event(page: Page, site: SampleSite) -> None:

@@ -123,7 +123,7 @@ def test_a_server_that_never_answers_a_form_is_reported_in_a_sentence(page: Page
     box(page).fill("Words")
     box(page).press("Enter")
     expect(page.locator("#problem")).to_have_text(
-        "The server did not answer within 2 seconds. Your text is still here. Try again."
+        "The server did not answer within 2 seconds. Your text is kept. Try again."
     )
     expect(box(page)).to_have_value("Words")
 

@@ -61,14 +61,14 @@ def test_a_page_of_older_messages_leads_on_until_the_first() -> None:
 @pytest.mark.parametrize(
     ("run", "buttons", "sentence"),
     [
-        (samples.run("queued"), ["Stop"], "is about to write"),
-        (samples.run("queued", preparing=True), ["Stop"], "waking up"),
+        (samples.run("queued"), ["Stop"], "is about to reply"),
+        (samples.run("queued", preparing=True), ["Stop"], "Loading the model."),
         (samples.run("running", "Half a"), ["Stop"], "Half a"),
-        (samples.run("canceled", "Half a"), ["Retry", "Keep", "Discard"], "You stopped this reply."),
-        (samples.run("canceled"), ["Retry", "Discard"], "You stopped this reply."),
+        (samples.run("canceled", "Half a"), ["Retry", "Keep", "Discard"], "The reply was stopped."),
+        (samples.run("canceled"), ["Retry", "Discard"], "The reply was stopped."),
         (samples.run("failed", "Half a", "It broke."), ["Retry", "Keep", "Discard"], "It broke."),
-        (samples.run("failed"), ["Retry", "Discard"], "could not be finished"),
-        (samples.run("failed").with_(can_skip=True), ["Retry", "Skip", "Stop here"], "could not be finished"),
+        (samples.run("failed"), ["Retry", "Discard"], "The reply failed."),
+        (samples.run("failed").with_(can_skip=True), ["Retry", "Skip", "End round"], "The reply failed."),
     ],
 )
 def test_a_run_says_how_it_stands_and_what_can_be_done(run: RunView, buttons: list[str], sentence: str) -> None:
@@ -153,4 +153,6 @@ def test_no_template_has_inline_scripts_or_styles() -> None:
     sources = {file.name: file.read_text() for file in folder.rglob("*.html")}
     assert len(sources) > 5
     for name, source in sources.items():
-        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon[a-z]+=", source), name
+        assert not re.search(
+            r"<script(?![^>]*\b(?:src=|type=.application/json))|<style|\bstyle=|\bon[a-z]+=", source
+        ), name

@@ -105,7 +105,7 @@ def test_the_beginning_and_the_end_are_announced(page: Page, site: SampleSite) -
     expect(page.locator("#run .story")).to_have_text("Words.")
     expect(announcer).to_have_text("Ottoline Marsh is writing.")
     site.streams(9, message_stream(4, "Words.") + no_run_stream())
-    expect(announcer).to_have_text("Ottoline Marsh has answered.")
+    expect(announcer).to_have_text("Ottoline Marsh has replied.")
     expect(page.locator("#run")).to_be_empty()
 
 

@@ -39,7 +39,7 @@ def test_a_reader_elsewhere_is_told_and_not_moved(page: Page, site: SampleSite) 
     open_long(page, site)
     scroll_up(page, 900)
     before = page.evaluate("scrollY")
-    below = page.get_by_role("button", name="New below")
+    below = page.get_by_role("button", name="Jump to latest")
     expect(below).to_be_hidden()
     site.streams(8, message_stream(61, "A new one.\n\n" * 20))
     expect(below).to_be_visible()
@@ -62,8 +62,8 @@ def test_older_messages_come_without_a_jump_down_to_the_first(page: Page, site: 
         assert abs(shown.evaluate("one => one.getBoundingClientRect().top") - before) < 40
     numbers = page.locator("[data-seq]").evaluate_all("all => all.map(one => Number(one.dataset.seq))")
     assert numbers == list(range(1, 61))
-    expect(page.get_by_role("button", name="New below")).to_be_hidden()
-    assert page.get_by_text("Older messages").count() == 0
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_hidden()
+    assert page.get_by_text("Load older messages").count() == 0
 
 
 def test_a_new_page_begins_at_its_end_when_it_comes_by_a_link(page: Page, site: SampleSite) -> None:

@@ -41,7 +41,7 @@ DAMAGED = [
     (risum([]), ParseError, "there is a list"),
     (risum(module(), end=b""), ParseError, "after 0 assets"),
     (risum(module(), end=b"\7"), ParseError, "after 0 assets"),
-    (risum(module(), b"x"), ParseError, "names 0 assets and holds 1"),
+    (risum(module(), b"x"), ParseError, "names 0 assets and contains 1"),
     (risum(module(assets=[["a", "", ""]]), b"xy", end=b"")[:-1], ParseError, "its asset 1 should have 2 bytes"),
 ]
 

@@ -69,7 +69,7 @@ class StoryFolder:
         persona = self.facts["persona"]
         quiet = self.facts.get("quiet")
         story = Story(
-            settings=read_user_settings(self.facts.get("power_user", {})),
+            settings=read_user_settings(self.facts.get("power_user", {})).value,
             world_info=self._world_info(),
             persona=PersonaPlace(
                 position=PersonaPosition(persona["position"]),

@@ -123,7 +123,7 @@ def _check_message_transforms(pipeline: StepPipeline, path: str, problems: Probl
         if rival is not None:
             problems.warn(
                 at,
-                f"{rival.id!r} rewrites the message too, and only one wording is told. Let one depend on the other.",
+                f"{rival.id!r} rewrites the message too, but only one text is sent. Let one depend on the other.",
             )
         earlier.append(step)
 
@@ -194,7 +194,7 @@ def _check_artifact(made: StepArtifact, step: Step, pipeline: StepPipeline, at: 
             "Keep it (access persisted), or move the step before the call.",
         )
     if not is_in_prompt(made.visibility):
-        problems.warn(where, f"Never told: the visibility {made.visibility} keeps it from the model.")
+        problems.warn(where, f"Never in the prompt: the visibility {made.visibility} hides it from the model.")
     if inclusion.role == "user" and not isinstance(step, MessageTransformStep):
         problems.warn(where, "The model would take this for the user's own words. The usual role is developer.")
 

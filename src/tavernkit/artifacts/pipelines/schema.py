@@ -39,7 +39,7 @@ def check_references(schema: Mapping[str, object]) -> None:
         if is_foreign or any(isinstance(part.get(name), str) for name in _ELSEWHERE):
             raise _unusable("a reference is written as #/$defs/name, and leads to a part of the schema itself")
         if part is not schema and isinstance(part.get("$id"), str):
-            raise _unusable("a part of it has an $id of its own, so that nobody can say where its references lead")
+            raise _unusable("a part of it has its own $id, so its references are ambiguous")
 
 
 def check_cost(value: object, schema: Mapping[str, object]) -> None:
@@ -109,7 +109,7 @@ def _for_items(part: Mapping[str, object], items: list[object]) -> Iterator[tupl
 
 
 def _unusable(reason: str) -> StepFailed:
-    return StepFailed(f"This is no JSON Schema that can be used: {reason}.", code="schema_invalid")
+    return StepFailed(f"This JSON Schema cannot be used: {reason}.", code="schema_invalid")
 
 
 _MOST_PROBLEMS = 8
@@ -157,4 +157,4 @@ def _validator(schema: Mapping[str, object]) -> jsonschema_rs.Validator:
         return jsonschema_rs.validator_for(dict(schema), mask=_MASK, offline=True)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         reason = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
-        raise StepFailed(f"This is no JSON Schema that can be used: {reason}.", code="schema_invalid") from None
+        raise StepFailed(f"This JSON Schema cannot be used: {reason}.", code="schema_invalid") from None

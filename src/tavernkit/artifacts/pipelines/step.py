@@ -137,7 +137,7 @@ class Problems(Notes):
         self.error(path, f"{message[0].upper()}{message[1:]}.")
 
     def unknown(self, path: str) -> None:
-        self.warn(path, "Nobody reads this field.")
+        self.warn(path, "This field is unknown and not used.")
 
     def found(self) -> tuple[ProfileProblem, ...]:
         return tuple(self._found)

@@ -41,7 +41,7 @@ class Archive:
         self._spent: dict[str, int] = {}
         # Counted before opening, because zipfile builds an object for each of them.
         if data.count(DIRECTORY_HEADER) > limits.archive_entries:
-            raise ArchiveParseError(f"The archive holds more than {limits.archive_entries:,} files.")
+            raise ArchiveParseError(f"The archive contains more than {limits.archive_entries:,} files.")
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except ZIP_TROUBLE as error:
@@ -107,7 +107,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     if entry.flag_bits & 0x1:
         raise ArchiveParseError(f"The file {name[:200]!r} in the archive is encrypted. Export it without a password.")
     if _is_unsafe(name):
-        raise ArchiveParseError(f"The archive holds a file with an unsafe name: {name[:200]!r}.")
+        raise ArchiveParseError(f"The archive contains a file with an unsafe name: {name[:200]!r}.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveParseError(
             f"The file {name[:200]!r} is compressed by method {entry.compress_type}; only deflate is read."

@@ -28,7 +28,7 @@ def read_png(data: bytes, limits: CardLimits) -> Bundle:
     cards = {keyword: chunks[keyword] for keyword in CARD_KEYWORDS if keyword in chunks}
     if not cards:
         raise PngParseError(
-            "The PNG holds no character card: it has no text chunk named ccv3 or chara. "
+            "The PNG contains no character card: it has no text chunk named ccv3 or chara. "
             "Pictures lose their card when they are edited or re-saved by a website."
         )
     assets = _assets(chunks, limits)
@@ -79,7 +79,7 @@ def _text_chunks(png: memoryview, limits: CardLimits, report: ReportBuilder) -> 
 def _assets(chunks: dict[str, Chunk], limits: CardLimits) -> tuple[Asset, ...]:
     found = [name for name in chunks if name.lower().startswith(ASSET_KEYWORD)]
     if len(found) > limits.assets:
-        raise PngParseError(f"The PNG holds {len(found):,} assets; at most {limits.assets:,} are read.")
+        raise PngParseError(f"The PNG contains {len(found):,} assets; at most {limits.assets:,} are read.")
     return tuple(_asset(name, chunks[name], limits) for name in found)
 
 

@@ -99,7 +99,7 @@ def _parse(data: bytes, limits: CardLimits) -> Json:
 
 
 def _no_yaml(problem: str) -> ParseError:
-    return ParseError(f"The file is no picture, no archive and no JSON, and not valid YAML either: {problem}.")
+    return ParseError(f"The file is not a picture, an archive, JSON or valid YAML: {problem}.")
 
 
 def _build(events: Iterator[yaml.Event], limits: CardLimits) -> Json:
@@ -109,7 +109,7 @@ def _build(events: Iterator[yaml.Event], limits: CardLimits) -> Json:
     is_mapping: list[bool] = [False]
     for count, event in enumerate(events):
         if count > limits.yaml_values:
-            raise ParseError(f"The YAML file holds more than {limits.yaml_values:,} values.")
+            raise ParseError(f"The YAML file contains more than {limits.yaml_values:,} values.")
         match event:
             case yaml.AliasEvent():
                 raise ParseError(f"The YAML file uses a reference (*{event.anchor}), which is not allowed in a card.")

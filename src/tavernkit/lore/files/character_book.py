@@ -85,7 +85,7 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         insertion_order=source.integer("insertion_order", default=100),
         name=source.optional_text("name"),
         comment=source.text("comment"),
-        position=source.optional_text("position"),
+        position=_position(source),
         priority=source.optional_integer("priority"),
         case_sensitive=source.optional_flag("case_sensitive"),
         use_regex=source.flag("use_regex"),
@@ -93,6 +93,13 @@ def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
         unknown=source.rest(),
         spelling=Spelling(format="character_book", fields=source.source),
     )
+
+
+def _position(source: LooseObject) -> str | None:
+    position = source.optional_text("position")
+    if position not in (None, "", "before_char", "after_char"):
+        source.report.broken(source.at("position"), f"{position[:40]!r} is neither before_char nor after_char")
+    return position
 
 
 def write_character_book(book: Book, *, spec: Literal["v2", "v3"] = "v3") -> dict[str, Json]:
@@ -162,7 +169,9 @@ def _entry_id(source: LooseObject) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None:
-        source.report.broken(source.at("id"), "an id is a number or a text; the place in the book stands in")
+        source.report.broken(
+            source.at("id"), "an id must be a number or a text; the position in the book is used instead"
+        )
     return None
 
 

@@ -51,7 +51,7 @@ def read_book(source: Source, *, strict: bool = False) -> Imported[Book]:
             return Imported(book, report.build(format, file=file))
     document, _ = open_json(found, what="The lorebook", max_bytes=MAX_BYTES, error=LoreParseError)
     if not isinstance(document, Mapping):
-        raise LoreParseError("The lorebook is no JSON object; a lorebook has its entries under 'entries' or 'data'.")
+        raise LoreParseError("The lorebook is not a JSON object; a lorebook has its entries under 'entries' or 'data'.")
     card_book = _book_of_card(document, report)
     if card_book is not None:
         path, loose = card_book
@@ -86,7 +86,7 @@ def _detect(document: JsonObject) -> str:
     entries = document.get("entries")
     if not isinstance(entries, Mapping | list):
         raise LoreParseError(
-            "This is no lorebook: it has no entries. Expected a SillyTavern world file, a character_book, "
+            "This is not a lorebook: it has no entries. Expected a SillyTavern world file, a character_book, "
             "or a lorebook of NovelAI, Agnai or RisuAI."
         )
     if "lorebookVersion" in document:

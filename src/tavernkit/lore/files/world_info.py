@@ -19,6 +19,9 @@ from tavernkit.lore.files.world_fields import WORLD_FIELDS, WorldObject, charact
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
+NO_FILTER: JsonObject = {"isExclude": False, "names": [], "tags": []}
+"""The filter of an entry for all characters, as SillyTavern writes it."""
+
 
 def read_world_info(source: LooseObject) -> Book:
     """Read a world file whose entries stand in an object or in a list."""
@@ -54,6 +57,12 @@ def write_world_info(book: Book) -> dict[str, Json]:
 
 
 def _read_entry(source: LooseObject, *, fallback_id: str, key: str | None) -> Entry:
+    if source.source.get("characterFilter") not in (None, NO_FILTER):
+        # Only SillyTavern's scan reads it, from what is kept of the file.
+        wanted = source.nested("characterFilter")
+        wanted.texts("names")
+        wanted.texts("tags")
+        wanted.flag("isExclude")
     loose = WorldObject(character_entry(source.source), source.report, source.path)
     return read_entry(loose, fallback_id=fallback_id).with_(
         unknown=_others(source.source, than=WORLD_FIELDS),

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from tavernkit import __version__
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError, is_without_room
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.errors import UNEXPECTED, EndpointError, error_answer, is_below
@@ -30,8 +31,8 @@ from tavernkit.playground.edge.web.security import SecurityMiddleware, add_secur
 from tavernkit.values import Json
 
 NO_ROUTE = {
-    404: "There is nothing at this address. The documentation of the API names those that there are.",
-    405: "This address does not take requests of this method. The documentation of the API names those it takes.",
+    404: _("There is nothing at this address. See the API documentation."),
+    405: _("This address does not accept this method. See the API documentation."),
 }
 KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
 
@@ -75,7 +76,7 @@ async def error_page(request: Request, error: Exception) -> Response:
         return _answer(request, error, status, "refused", sentence)
     if status == 400:
         # The framework's, about a body that is not even text.
-        return _json(422, "invalid", "The request cannot be read: look at its body.")
+        return _json(422, "invalid", _("The request cannot be read. Check its body."))
     return _json(status, "not_found" if status == 404 else "refused", NO_ROUTE.get(status, sentence))
 
 
@@ -118,7 +119,12 @@ async def unexpected_page(request: Request, error: Exception) -> Response:
 async def unreadable_page(request: Request, error: Exception) -> Response:
     problems = error.errors() if isinstance(error, RequestValidationError) else []
     fields = ", ".join(".".join(map(str, item["loc"])) for item in problems)
-    return _answer(request, error, 422, "invalid", f"The request cannot be read: look at {fields or 'its form'}.")
+    sentence = (
+        _("The request cannot be read. Check {fields}.", fields=fields)
+        if fields
+        else _("The request cannot be read. Check its form.")
+    )
+    return _answer(request, error, 422, "invalid", sentence)
 
 
 def _answer(request: Request, error: Exception, status: int, code: str, sentence: str) -> Response:

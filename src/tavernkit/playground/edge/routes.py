@@ -42,6 +42,7 @@ from tavernkit.playground.edge.pages.artifacts import router as artifacts
 from tavernkit.playground.edge.pages.characters import router as characters
 from tavernkit.playground.edge.pages.conversations import router as conversations
 from tavernkit.playground.edge.pages.conversations import tree_router as tree
+from tavernkit.playground.edge.pages.documentation import router as documentation
 from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
@@ -64,7 +65,7 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts),
+    *(dry_runs, pipelines, artifacts, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),

@@ -3,6 +3,7 @@
 from tavernkit.risuai.character import write_character
 from tavernkit.risuai.files.character_file import (
     MODULE_FILE,
+    LoadedCharacter,
     load_character,
     module_of,
     save_charx,
@@ -20,6 +21,7 @@ from tavernkit.risuai.trigger import write_trigger
 
 __all__ = [
     "MODULE_FILE",
+    "LoadedCharacter",
     "ModuleFile",
     "PresetFormat",
     "decode_rpack",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from tavernkit.characters.character import Asset, Bundle, Character
 from tavernkit.characters.decode import read_card
 from tavernkit.characters.export import to_charx, to_png
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.loading import load
-from tavernkit.reading import LooseObject, ReportBuilder, Source
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, Source
 from tavernkit.risuai.cards import export_card, from_card
 from tavernkit.risuai.character import RisuCharacter, write_character
 from tavernkit.risuai.files.risum import read_risum, write_risum
@@ -20,20 +21,31 @@ MODULE_FILE = "module.risum"
 """The module's place in a CHARX file."""
 
 
+class LoadedCharacter(NamedTuple):
+    """A character as RisuAI imports it, and the card file that it is from."""
+
+    character: RisuCharacter
+    bundle: Bundle
+
+    @property
+    def report(self) -> ImportReport:
+        return self.bundle.report
+
+
 def load_character(
     source: Source, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS, strict: bool = False
-) -> tuple[RisuCharacter, Bundle]:
-    """Read a card file of any format as RisuAI would import it; the report is the bundle's.
+) -> LoadedCharacter:
+    """Read a card file of any format as RisuAI would import it.
 
     The triggers, regex scripts and lore of a module inside a CHARX file take the place of the card's own.
     """
-    character, bundle = character_of(load(source, limits=limits), id=id, limits=limits)
+    loaded = character_of(load(source, limits=limits), id=id, limits=limits)
     if strict:
-        bundle.report.refuse_broken()
-    return character, bundle
+        loaded.report.refuse_broken()
+    return loaded
 
 
-def character_of(bundle: Bundle, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS) -> tuple[RisuCharacter, Bundle]:
+def character_of(bundle: Bundle, *, id: str = "", limits: CardLimits = DEFAULT_LIMITS) -> LoadedCharacter:
     """What `load` has found as RisuAI would import it, with what RisuAI finds broken in the bundle's report."""
     module = module_of(bundle, limits=limits)
     own = bundle.card.character if module is None else with_module(bundle.card.character, module)
@@ -41,7 +53,7 @@ def character_of(bundle: Bundle, *, id: str = "", limits: CardLimits = DEFAULT_L
     notes = ReportBuilder()
     character = from_card(own, id=id, lore=lore if isinstance(lore, list) else None, report=notes)
     report = bundle.report.with_(notes=(*bundle.report.notes, *notes.build(bundle.format).notes))
-    return character, bundle.with_(report=report)
+    return LoadedCharacter(character, bundle.with_(report=report))
 
 
 def module_of(bundle: Bundle, *, limits: CardLimits = DEFAULT_LIMITS) -> Module | None:

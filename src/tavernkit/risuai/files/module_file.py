@@ -75,7 +75,7 @@ def _module_of(document: JsonObject, report: ReportBuilder) -> JsonObject:
         return _made(document, "Imported Lorebook", lorebook=import_external(entries))
     if kind == "regex" and isinstance(data, list):
         return _made(document, "Imported Regex", regex=data)
-    raise ParseError("This is not a RisuAI module: it holds neither a module nor a lorebook nor regex scripts.")
+    raise ParseError("This is not a RisuAI module: it contains neither a module nor a lorebook nor regex scripts.")
 
 
 def _made(document: JsonObject, name: str, **fields: Json) -> JsonObject:

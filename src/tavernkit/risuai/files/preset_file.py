@@ -148,7 +148,7 @@ def _open_envelope(data: bytes) -> bytes:
         raise PresetParseError(f"This is not a preset of RisuAI: {error}.") from None
     sealed = envelope.preset if envelope.preset is not None else envelope.pres
     if envelope.type != "preset" or sealed is None:
-        raise PresetParseError("This is not a preset of RisuAI: the file holds something else.")
+        raise PresetParseError("This is not a preset of RisuAI: the file contains something else.")
     if envelope.presetVersion not in READABLE_VERSIONS:
         raise UnsupportedVersionError(
             f"The preset is of the file version {envelope.presetVersion:g}; versions 0 and {VERSION} are read."
@@ -197,7 +197,7 @@ def _unseal(data: bytes) -> bytes:
     from cryptography.exceptions import InvalidTag
 
     if len(data) < SHORTEST_SEALED:
-        raise PresetParseError("The preset is damaged: what it holds is too short to be a sealed preset.")
+        raise PresetParseError("The preset is damaged: its content is too short to be an encrypted preset.")
     try:
         return cipher.decrypt(NONCE, data, None)
     except InvalidTag:

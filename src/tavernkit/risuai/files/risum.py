@@ -43,10 +43,10 @@ def read_risum(data: bytes, *, limits: CardLimits = DEFAULT_LIMITS) -> ModuleFil
     named = source.get("assets")
     count = len(named) if isinstance(named, list) else 0
     if len(assets) > count:
-        raise ParseError(f"The module is damaged: it names {count:,} assets and holds {len(assets):,}.")
+        raise ParseError(f"The module is damaged: it names {count:,} assets and contains {len(assets):,}.")
     report = ReportBuilder()
     if len(assets) < count:
-        report.broken("assets", f"the module names {count:,} assets and holds only {len(assets):,}")
+        report.broken("assets", f"the module names {count:,} assets and contains only {len(assets):,}")
     module = read_module(LooseObject(source, report))
     return ModuleFile(module=module, assets=assets, report=report.build("risum"))
 
@@ -92,7 +92,7 @@ def _read_assets(data: bytes, position: int, limits: CardLimits) -> Iterator[byt
             raise ParseError(f"The module is cut off or damaged at byte {position:,}, after {number} assets.")
         packed, position = _read_block(data, position + 1, f"asset {number + 1}")
         yield packed
-    raise ParseError(f"The module holds more than {limits.assets:,} assets.")
+    raise ParseError(f"The module contains more than {limits.assets:,} assets.")
 
 
 def _read_block(data: bytes, position: int, what: str) -> tuple[bytes, int]:

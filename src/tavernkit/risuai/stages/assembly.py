@@ -46,7 +46,7 @@ def compilation(ctx: Context) -> None:
             if name in bench.parts:
                 formed.push(bench.parts[name])
             else:
-                ctx.warn("unknown_part", f"The order of the prompt names {name!r}, which is no part of it.", part=name)
+                ctx.warn("unknown_part", f"The order of the prompt names {name!r}, which does not exist.", part=name)
     else:
         _by_cards(ctx, bench, formed)
     formed.trim_texts()
@@ -133,7 +133,7 @@ def _check(ctx: Context, card: PromptCard, place: int) -> None:
     if card.type not in KNOWN_CARDS:
         ctx.warn("unknown_card", f"Card {place} of the template is of the unknown type {card.type!r}.", card=place)
     elif card.type == "chatML" and parse_chat_ml(card.text) is None:
-        ctx.warn("not_chat_ml", f"Card {place} of the template is no ChatML: it must begin with {START}.", card=place)
+        ctx.warn("not_chat_ml", f"Card {place} of the template is not ChatML: it must begin with {START}.", card=place)
 
 
 def chat_range(start: int, end: int | None, length: int) -> slice:

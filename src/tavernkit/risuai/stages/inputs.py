@@ -125,7 +125,7 @@ def _warn_of_unsupported(ctx: Context, bench: Workbench) -> None:
     if ctx.generation_type not in GENERATIONS:
         ctx.warn(
             "generation_type_unsupported",
-            f"RisuAI knows no generation of the type {ctx.generation_type!r}: an ordinary reply is asked for.",
+            f"RisuAI has no generation type {ctx.generation_type!r}: a normal reply is generated.",
             generation_type=ctx.generation_type,
         )
     if bench.character.is_group:
@@ -139,5 +139,5 @@ def _warn_of_unsupported(ctx: Context, bench: Workbench) -> None:
     if bench.character.additional_text:
         ctx.warn(
             "additional_text_unsupported",
-            "The character's additional text is left out: RisuAI finds what belongs to the chat in it by embeddings.",
+            "The character's additional text is left out: RisuAI searches it with embeddings, which are not supported.",
         )

@@ -53,7 +53,7 @@ def _run_triggers(ctx: Context, bench: Workbench) -> None:
     result = run_phase(ctx, bench, "request", display_data=written)
     changed = _messages(result.display_data)
     if changed is None:
-        ctx.warn("request_trigger", "A trigger has left a request that is no list of messages; it is not used.")
+        ctx.warn("request_trigger", "The request that a trigger has set is not a list of messages, and is not used.")
     elif changed != _messages(written):
         _write_back(ctx, bench, sent, changed)
 

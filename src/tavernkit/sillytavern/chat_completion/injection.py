@@ -21,11 +21,12 @@ def injections(ctx: Context) -> None:
     if ctx.generation_type == "continue" and scene.preset.continue_prefill and scene.chat:
         scene.continued = scene.chat.pop()
     entries = list(_in_chat_entries(scene))
-    for entry in entries:
-        if entry.role not in ROLES:
+    for entry in scene.entries:
+        if entry.role not in ROLES and (entry.in_chat or entry.content):
+            outcome = "it is left out" if entry.in_chat else "it is sent with it, as SillyTavern sends it"
             ctx.warn(
                 "unknown_role",
-                f"The prompt {entry.identifier} has the role {entry.role!r}, unknown to chats: it is left out.",
+                f"The prompt {entry.identifier} has the role {entry.role!r}, unknown to chats: {outcome}.",
                 prompt=entry.identifier,
             )
     prompts = [prompt for prompt in in_key_order(scene.extension_prompts.values()) if prompt.position == "chat"]

@@ -106,8 +106,7 @@ def activate(
             if not activation.speakers:
                 deed = "swiped" if generation_type == "swipe" else "continued"
                 raise DepartedMemberError(
-                    f"The last message cannot be {deed}: nobody at hand has written it."
-                    " Add its writer back to the group."
+                    f"The last message cannot be {deed}: its writer is not in the group. Add the writer back."
                 )
             return activation
         case "impersonate":

@@ -168,7 +168,7 @@ def _strategy(fields: LooseObject) -> GroupStrategy | None:
     number = _number(fields.raw("activation_strategy"))
     strategy = next((strategy for strategy in GroupStrategy if strategy == number), None)
     if strategy is None:
-        fields.report.broken(fields.at("activation_strategy"), "no strategy has this number; nobody speaks unasked")
+        fields.report.broken(fields.at("activation_strategy"), "unknown strategy; only forced members speak")
     return strategy
 
 

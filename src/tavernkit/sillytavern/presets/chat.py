@@ -26,7 +26,7 @@ class PresetPrompt(PresetFile, frozen=True, kw_only=True):
     system_prompt: bool = False
     marker: bool = False
     enabled: bool | None = None
-    injection_position: int = 0
+    injection_position: Literal[0, 1] = 0
     injection_depth: int = 4
     injection_order: int = 100
     injection_trigger: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class PromptToggle(PresetFile, frozen=True, kw_only=True):
 class PromptOrder(PresetFile, frozen=True, kw_only=True):
     """The order of the prompts for one character, or for all of them."""
 
-    character_id: Json = EVERY_CHARACTER
+    character_id: int | str = EVERY_CHARACTER
     order: tuple[PromptToggle, ...] = ()
 
 
@@ -201,6 +201,7 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     extensions: JsonObject = {}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("names_behavior", self.names_behavior, ChatNames)
 
     @property

@@ -63,7 +63,7 @@ def read_preset(source: Source, *, strict: bool = False) -> Imported[SillyTavern
     """
     document, file = open_json(source, what="The preset", error=PresetParseError)
     if not isinstance(document, Mapping):
-        raise InvalidPresetError("This is no preset: a preset file holds one JSON object.")
+        raise InvalidPresetError("This is not a preset: a preset file contains one JSON object.")
     builder = ReportBuilder()
     if "presetVersion" in document and isinstance(parameters := document.get("parameters"), Mapping):
         document = {"name": document.get("name"), **parameters}
@@ -72,8 +72,13 @@ def read_preset(source: Source, *, strict: bool = False) -> Imported[SillyTavern
     fields, error = ESSENTIAL.get(kind, ((), InvalidPresetError))
     for field in fields:
         if field in document and not isinstance(document[field], str):
-            raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; write \"\" to leave it empty.")
+            raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; use \"\" for an empty one.")
     preset = decode(kind, document, builder)
+    if isinstance(preset, ChatPreset | TextPreset) and preset.extensions:
+        # The module of scripts reads them as a part of preset files is read, and so stands on this package.
+        from tavernkit.sillytavern.regex_scripts import embedded_scripts
+
+        embedded_scripts(preset.extensions, builder)
     report = builder.build(FORMATS[kind], file=file, error=error)
     if kind is MasterExport:
         report = report.with_(error=_error_of_part(report.broken))
@@ -113,6 +118,6 @@ def _kind_of(document: JsonObject) -> type[SillyTavernPreset]:
     if len(names & CHAT_SAMPLERS) >= 2:
         return TextPreset if names & TEXT_ALONE else ChatPreset
     raise InvalidPresetError(
-        "This is no SillyTavern preset: it has none of the fields of a chat-completion or text-completion preset, "
+        "This is not a SillyTavern preset: it has none of the fields of a chat-completion or text-completion preset, "
         "of an instruct, context, system-prompt or reasoning template, or of a master export."
     )

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_ori
 import msgspec
 
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import CheckedValue, Json, JsonObject
 
 P = TypeVar("P", bound="PresetFile")
 Reader: TypeAlias = Callable[[LooseObject, str, Any], Any]
 
 
-class PresetFile(Value, frozen=True, kw_only=True):
+class PresetFile(CheckedValue, frozen=True, kw_only=True):
     """The base of everything that stands in a preset file.
 
     `unknown` holds the fields that no class here names; `spelling` the named ones as the file had them, None for a
@@ -128,6 +128,7 @@ READERS: Mapping[Any, Reader] = {
     float | None: lambda source, key, _: source.optional_number(key),
     tuple[str, ...]: lambda source, key, _: source.texts(key),
     tuple[Json, ...]: lambda source, key, _: tuple(source.items(key)),
+    int | str: lambda source, key, _: number if type(number := source.raw(key)) is int else source.text(key),
     JsonObject: lambda source, key, _: source.object(key),
     Json: lambda source, key, _: source.raw(key),
 }

@@ -59,6 +59,7 @@ class Instruct(PresetFile, frozen=True, kw_only=True):
     system_prompt: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("names_behavior", self.names_behavior, InstructNames)
 
     @property

@@ -122,9 +122,9 @@ def read_regex_scripts(source: Source, *, strict: bool = False) -> Imported[tupl
         case list():
             scripts = _scripts(LooseObject({KEY: document}, report))
         case Mapping() if "findRegex" in document or "scriptName" in document:
-            scripts = (decode(RegexScript, document, report),)
+            scripts = (read_script(LooseObject(document, report)),)
         case Mapping():
-            raise PresetParseError("The file is no regex script: it has neither a findRegex nor a scriptName.")
+            raise PresetParseError("The file is not a regex script: it has neither a findRegex nor a scriptName.")
         case _:
             raise PresetParseError(
                 f"A file of regex scripts holds one script or a list; this one is {kind_of(document)}."
@@ -145,4 +145,21 @@ def embedded_scripts(
 
 
 def _scripts(source: LooseObject) -> tuple[RegexScript, ...]:
-    return tuple(decode(RegexScript, item.source, item.report, item.path) for item in source.objects(KEY))
+    return tuple(map(read_script, source.objects(KEY)))
+
+
+def read_script(source: LooseObject) -> RegexScript:
+    """Read one script; what JavaScript takes in its own way is noted where nobody can have meant that."""
+    notes = ReportBuilder()
+    loose = LooseObject(source.source, notes, source.path)
+    for key in _FLAGS:
+        loose.optional_flag(key)
+    for key in (*_DEPTHS, *(() if isinstance(loose.raw("substituteRegex"), bool) else ("substituteRegex",))):
+        loose.optional_number(key)
+    places = loose.raw("placement")
+    for place, item in enumerate(places if isinstance(places, list) else ()):
+        if isinstance(item, bool) or not isinstance(item, int | float):
+            notes.broken(f"{loose.at('placement')}[{place}]", f"expected a number, found {kind_of(item)}")
+    for note in notes.build(FORMAT).broken:
+        source.report.broken(note.path, note.message)
+    return decode(RegexScript, source.source, source.report, source.path)

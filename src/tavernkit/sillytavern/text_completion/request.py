@@ -46,8 +46,9 @@ _NOT_SENT = frozenset(
 def request_options(ctx: Context, preset: TextPreset, stop: tuple[str, ...]) -> dict[str, Json]:
     """The samplers that differ from what they usually are, under the names of text-completion servers."""
     usual = TextPreset()
+    # A preset that says nothing of the reply leaves its length to the server; nobody wants a reply of no tokens.
     options: dict[str, Json] = {
-        "max_tokens": preset.reserved_response_tokens,
+        **({} if preset.genamt is None else {"max_tokens": preset.genamt}),
         "truncation_length": preset.context_window_tokens,
         "temperature": preset.temp,
         "top_p": preset.top_p,

@@ -87,9 +87,7 @@ def compilation(ctx: Context) -> None:
     # Taken away, because it holds the build: a finished one need not wait for the garbage collector.
     text_scene, scene.text = scene.text, None
     if text_scene is None:
-        ctx.fail(
-            MissingInputError("the text is put together behind the stage that gathers what it is made of: history")
-        )
+        ctx.fail(MissingInputError("the text is assembled after the stage that collects its parts: history"))
     if is_continue:
         text_scene = with_turns(text_scene, ctx.preset.max_prompt_tokens)
     try:

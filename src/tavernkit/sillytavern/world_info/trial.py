@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tavernkit.lore.book import Book
 from tavernkit.prompt.tokens import default_estimator
@@ -47,8 +47,16 @@ class LoreTest(Value, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-def run_test(books: Sequence[Book], text: str, *, context: int, seed: int) -> LoreTest:
-    """Scan a text, as the newest message of a chat, with the settings that SillyTavern ships with."""
+def run_test(
+    books: Sequence[Book],
+    text: str,
+    *,
+    context: int,
+    seed: int,
+    why: Callable[[WorldInfoVerdict], str] = str,
+) -> LoreTest:
+    """Scan a text, as the newest message of a chat, with the settings that SillyTavern ships with; `why` writes the
+    sentences about entries."""
     estimator = default_estimator()
     chance = random.Random(seed)  # noqa: S311 - a story's dice
     result = WorldInfo().scan(
@@ -62,14 +70,14 @@ def run_test(books: Sequence[Book], text: str, *, context: int, seed: int) -> Lo
         )
     )
     return LoreTest(
-        fired=tuple(_fired(result)),
+        fired=tuple(_fired(result, why)),
         silent=tuple(
             Silent(
                 id=verdict.entry.id,
                 book=verdict.world,
                 name=_name(verdict),
                 reason=verdict.reason,
-                why=str(verdict),
+                why=why(verdict),
             )
             for verdict in result.verdicts
             if not verdict.is_activated
@@ -81,7 +89,7 @@ def run_test(books: Sequence[Book], text: str, *, context: int, seed: int) -> Lo
     )
 
 
-def _fired(result: WorldInfoResult) -> Iterator[Fired]:
+def _fired(result: WorldInfoResult, why: Callable[[WorldInfoVerdict], str]) -> Iterator[Fired]:
     verdicts = {id(verdict.entry): verdict for verdict in result.verdicts}
     activations = {id(activation.entry.source): activation for activation in result.activations}
     for source in result.activated_entries:
@@ -94,7 +102,7 @@ def _fired(result: WorldInfoResult) -> Iterator[Fired]:
             position=_place(entry.position, entry.chat_depth),
             order=entry.order,
             tokens=default_estimator().estimate(activation.content),
-            why=str(verdict),
+            why=why(verdict),
         )
 
 

@@ -8,13 +8,14 @@ sentence too. Numbers are written as the language groups them; what is no amount
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from babel.dates import format_datetime
-from babel.numbers import format_decimal
+from babel.numbers import get_decimal_symbol, get_group_symbol
 
 from tavernkit.playground.base.languages.catalogues import ENGLISH, LANGUAGES, catalogue
 from tavernkit.values import Json
@@ -46,7 +47,7 @@ class Sentence(str):
     __slots__ = ("plural", "template", "values")
 
     def __new__(cls, template: str, plural: str | None, values: Mapping[str, object]) -> Sentence:
-        english = plural if plural is not None and values["count"] != 1 else template
+        english = plural if plural is not None and values.get("count") != 1 else template
         sentence = super().__new__(cls, filled_in(english, values, ENGLISH))
         sentence.template, sentence.plural, sentence.values = template, plural, values
         return sentence
@@ -55,12 +56,12 @@ class Sentence(str):
         return Sentence, (self.template, self.plural, self.values)
 
 
-def gettext(template: str, **values: object) -> Sentence:
+def gettext(template: str, /, **values: object) -> Sentence:
     """A sentence with its values. Import it as `_`: that is how sentences are found for the catalogues."""
     return Sentence(template, None, values)
 
 
-def ngettext(one: str, many: str, count: int, **values: object) -> Sentence:
+def ngettext(one: str, many: str, /, count: int, **values: object) -> Sentence:
     """A sentence about `{count}` things, whose form follows from the number."""
     return Sentence(one, many, {"count": count, **values})
 
@@ -77,17 +78,16 @@ def translated(text: str, language: str | None = None) -> str:
 
 def template_in(language: str, sentence: Sentence) -> str:
     """The template of a sentence in a language, in the form for its number; English, where nobody has translated it."""
-    known = catalogue(language) if language != ENGLISH else None
-    forms = None if known is None else known.forms.get(sentence.template)
-    count = sentence.values.get("count")
-    if known is None or forms is None:
-        return sentence.template if sentence.plural is None or count == 1 else sentence.plural
-    if sentence.plural is None or not isinstance(count, int):
-        return forms[0]
-    return forms[known.plural(abs(count))]
+    count = sentence.values.get("count") if sentence.plural is not None else None
+    if language != ENGLISH:
+        form = catalogue(language).form(sentence.template, count if isinstance(count, int) else None)
+        if form is not None:
+            return form
+    return sentence.template if sentence.plural is None or count == 1 else sentence.plural
 
 
 def filled_in(template: str, values: Mapping[str, object], language: str) -> str:
+    """The template with its values in their places; a place that nobody has given a value for stays as it is."""
     if "{" not in template:
         return template
     return _PLACE.sub(lambda place: written(values[place[1]], language) if place[1] in values else place[0], template)
@@ -98,10 +98,9 @@ def written(value: object, language: str) -> str:
     match value:
         case bool():
             return str(value)
-        case int() | float() if language == ENGLISH:
-            return f"{value:,}".removesuffix(".0")
         case int() | float():
-            return format_decimal(value, locale=language.replace("-", "_"))
+            # Babel would round, and cannot write every number.
+            return f"{value:,}".removesuffix(".0").translate(_separators(language))
         case datetime():
             return format_datetime(value, "medium", locale=language.replace("-", "_"))
         case str():
@@ -114,6 +113,21 @@ def sentence_of(error: BaseException) -> str:
     """What an error says: the sentence that it was raised with, if it was one, since `str(error)` is only English."""
     said = error.args[0] if error.args else None
     return said if isinstance(said, Sentence) else str(error)
+
+
+def listed(items: Sequence[str]) -> str:
+    """One sentence that lists these, each of which may be one."""
+    if len(items) < 2:
+        return items[0] if items else ""
+    # By halves, so that a long list is not deep.
+    middle = len(items) // 2
+    return gettext("{before}, {item}", before=listed(items[:middle]), item=listed(items[middle:]))
+
+
+@cache
+def _separators(language: str) -> Mapping[int, str]:
+    locale = language.replace("-", "_")
+    return {ord(","): get_group_symbol(locale), ord("."): get_decimal_symbol(locale)}
 
 
 def stored(code: str, text: str) -> dict[str, Any]:
@@ -130,11 +144,15 @@ def stored_sentence(error: Mapping[str, Any]) -> str:
     return _from_json(kept) if isinstance(kept, dict) else str(error["message"])
 
 
-def _as_json(sentence: Sentence) -> dict[str, Json]:
-    values = {
-        name: _as_json(value) if isinstance(value, Sentence) else value for name, value in sentence.values.items()
-    }
-    return {"template": sentence.template, "plural": sentence.plural, "values": values}
+def _as_json(value: object) -> Json:
+    match value:
+        case Sentence():
+            values = {name: _as_json(inner) for name, inner in value.values.items()}
+            return {"template": value.template, "plural": value.plural, "values": values}
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
 
 
 def _from_json(kept: Mapping[str, Any]) -> Sentence:

@@ -56,6 +56,14 @@ _CLEANER = nh3.Cleaner(
     },
 )
 
+_DOCUMENTATION_CLEANER = nh3.Cleaner(
+    tags=TAGS | {"h1", "h2", "h3"},
+    attributes={"a": {"href", "target"}, **{heading: {"id"} for heading in ("h1", "h2", "h3", "h4", "h5", "h6")}},
+    url_schemes={"http", "https", "mailto"},
+    link_rel="noopener noreferrer",
+    set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},
+)
+
 
 def sanitise(html: str) -> Markup | None:
     """What is harmless in it, such that a browser reads it as it is meant; None for what no two readers agree about.
@@ -69,6 +77,11 @@ def sanitise(html: str) -> Markup | None:
             return Markup(clean)  # noqa: S704 - cleaned by the allow-list
         html = clean
     return None
+
+
+def sanitise_documentation(html: str) -> Markup:
+    """The same for pages of the documentation, whose headings can be linked to."""
+    return Markup(_DOCUMENTATION_CLEANER.clean(html))  # noqa: S704 - cleaned by the allow-list
 
 
 def without_overrides(text: str) -> str:

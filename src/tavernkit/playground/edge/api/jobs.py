@@ -10,13 +10,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Job
-from tavernkit.playground.base.jobs.queries import files_of_job, find_job, jobs_of
+from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_number, behind_time
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.values import Json
 
 
 class JobError(BaseModel):
@@ -50,6 +51,22 @@ class JobFileOut(Document):
     name: str
     outcome: dict[str, Any] | None = Field(description="What became of it; null while it waits.")
 
+    @classmethod
+    def of(cls, file: JobFileLine) -> JobFileOut:
+        texts = None if file.outcome is None else {name: _in_english(value) for name, value in file.outcome.items()}
+        return cls.of_row(file, outcome=texts)
+
+
+def _in_english(kept: Json) -> Json:
+    """Sentences that are kept to be shown in any language, as programs get them."""
+    match kept:
+        case {"code": str(), "message": str() as message}:
+            return message
+        case list():
+            return [_in_english(one) for one in kept]
+        case _:
+            return kept
+
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=documented())
 
@@ -71,7 +88,7 @@ async def list_job_files(caller: ApiCaller, job_id: UUID, limit: Limit = 100, af
     async with caller.runtime.database.read() as session:
         job = existing(await find_job(session, job_id, caller.viewer), _("job"))
         files = await files_of_job(session, job.id, after=behind_number(after), limit=limit + 1)
-    return page(files, limit, JobFileOut.of_row, lambda file: (file.position,))
+    return page(files, limit, JobFileOut.of, lambda file: (file.position,))
 
 
 @router.post("/{job_id}/cancel", summary="Stop a job; what it has done is kept")

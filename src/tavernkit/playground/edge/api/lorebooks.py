@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import LorebookLink
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, behind_number
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.schemas import Document, StrictModel
@@ -217,9 +218,7 @@ def _place(
 ) -> LinkPlace:
     named = [place for place in (space_id, conversation_id, character_id, persona_id) if place is not None]
     if len(named) != 1:
-        raise Refused(
-            code="invalid", sentence="Name exactly one of space_id, conversation_id, character_id and persona_id."
-        )
+        raise Refused("invalid", _("Name exactly one of space_id, conversation_id, character_id and persona_id."))
     return LinkPlace(
         space_id=space_id, conversation_id=conversation_id, character_id=character_id, persona_id=persona_id
     )

@@ -34,7 +34,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
 from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view
-from tavernkit.playground.edge.presenting.runs import turns_view
+from tavernkit.playground.edge.presenting.runs import shown_candidate, turns_view
 from tavernkit.playground.edge.web.authentication import Proof, authenticate
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import changed_stream, chosen_stream, stream
@@ -195,7 +195,7 @@ class _Page:
             elif "chosen" in item:
                 output += self._sse("streams", chosen_stream(item["place"], item["chosen"]))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
-                output += self._sse("copilot", json.dumps(item))
+                output += self._sse("copilot", json.dumps({**item, "copilot": shown_candidate(item["copilot"])}))
         return output
 
     def _sse(self, event: str, data: str, seq: int | None = None) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Path, Query, Response
 from fastapi.responses import RedirectResponse
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.artifacts import TAG_PATTERN
 from tavernkit.playground.edge.presenting.artifact_history import history_view
@@ -24,10 +25,7 @@ Number = Annotated[int, Form(ge=1, le=2**31 - 1)]
 Based = Annotated[str, Form(pattern="^[0-9]{0,10}$")]
 Before = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 
-FASTER = (
-    "Somebody was faster: there is a newer version now, the first one below. Nothing was restored. "
-    "Look at it, and restore again if you still want to."
-)
+FASTER = _("There is a newer version now, the first one below, so nothing was restored. Check it, then restore again.")
 
 
 @router.get("/panel/state")

@@ -11,9 +11,11 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.jobs.service import request_cancel
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.characters import MAX_EDIT_BYTES
 from tavernkit.playground.edge.presenting.characters import (
+    EditView,
     GalleryQuery,
     character_page_view,
     deletion_view,
@@ -29,6 +31,7 @@ from tavernkit.playground.edge.web.requests import Caller, PageCaller, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
 from tavernkit.playground.story.characters import service
+from tavernkit.playground.story.characters.cards import LABELS
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
@@ -129,7 +132,7 @@ async def new_story(
 
 @router.get("/characters/{character_id}/edit")
 async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
-    return page("characters/edit.html", view=edit_view(await _changeable(caller, character_id)))
+    return _edit_page(edit_view(await _changeable(caller, character_id)))
 
 
 @router.post("/characters/{character_id}/edit")
@@ -144,8 +147,7 @@ async def save(caller: PageCaller, character_id: UUID) -> Response:
     except Refused as refused:
         if refused.code == "stale":
             return await _merged_page(caller, character_id, typed, version, refused)
-        view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
-        return page("characters/edit.html", refused, view=view)
+        return _edit_page(edit_view(row, typed, problem=refused.sentence).with_(version=version), refused)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
@@ -155,12 +157,14 @@ async def _merged_page(
     """The form with what was typed, over a card that was changed in the meantime."""
     row, merged = await merged_with_now(*caller, character_id, typed, version=version)
     problem = (
-        "The card was changed in the meantime. What you typed is still here; below it stands what the card says now. "
-        "Save again to keep yours."
+        _(
+            "The card was changed in the meantime. Your text is kept, with the current text below it. "
+            "Save again to overwrite it."
+        )
         if merged.now
-        else "The card was changed in the meantime, elsewhere than where you typed. Both are here; save again."
+        else _("Other fields of the card were changed in the meantime. Save again to keep both changes.")
     )
-    return page("characters/edit.html", refused, view=edit_view(row, merged.form, now=merged.now, problem=problem))
+    return _edit_page(edit_view(row, merged.form, now=merged.now, problem=problem), refused)
 
 
 @router.post("/characters/{character_id}/picture")
@@ -169,7 +173,7 @@ async def change_picture(caller: PageCaller, character_id: UUID) -> Response:
         await service.set_avatar(*caller, character_id, await one_file(caller.request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
         shown = await _changeable(caller, character_id)
-        return page("characters/edit.html", refused, view=edit_view(shown, problem=refused.sentence))
+        return _edit_page(edit_view(shown, problem=refused.sentence), refused)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
@@ -188,7 +192,7 @@ async def versions(caller: PageCaller, character_id: UUID, after: After = None) 
 @router.get("/characters/{character_id}/versions/{number}")
 async def version(caller: PageCaller, character_id: UUID, number: Number) -> HTMLResponse:
     view = await version_page_view(*caller, character_id, number)
-    return page("characters/version.html", view=view)
+    return page("characters/version.html", view=view, labels=LABELS)
 
 
 @router.post("/characters/{character_id}/versions/{number}/restore")
@@ -198,9 +202,9 @@ async def restore(caller: PageCaller, character_id: UUID, number: Number, versio
     except Refused as refused:
         if refused.code != "stale":
             raise
-        problem = "The card was changed in the meantime. This is how it differs now."
+        problem = _("The card was changed in the meantime. The current differences are shown.")
         view = await version_page_view(*caller, character_id, number, problem=problem)
-        return page("characters/version.html", refused, view=view)
+        return page("characters/version.html", refused, view=view, labels=LABELS)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
@@ -216,6 +220,10 @@ async def delete(caller: PageCaller, character_id: UUID) -> Response:
     return RedirectResponse("/characters", status_code=303)
 
 
+def _edit_page(view: EditView, refused: Refused | None = None) -> HTMLResponse:
+    return page("characters/edit.html", refused, view=view, labels=LABELS)
+
+
 async def _changeable(caller: Caller, character_id: UUID) -> Character:
     async with caller.runtime.database.read() as session:
         row = await find_character(session, character_id, caller.viewer)
@@ -226,8 +234,7 @@ async def _changeable(caller: Caller, character_id: UUID) -> Character:
 def _version(sent: object) -> int:
     if isinstance(sent, str) and sent.isdecimal() and len(sent) < 10:
         return max(int(sent), 1)
-    sentence = "The form does not say which version of the card it was made from. Open it again."
-    raise Refused(code="invalid", sentence=sentence)
+    raise Refused("invalid", _("The form does not name the version of the card. Open the form again."))
 
 
 def _same_name(chosen: str | None) -> SameName:

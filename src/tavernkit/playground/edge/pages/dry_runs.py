@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.jobs.service import request_cancel
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.dry_runs import TRIGGERS, dry_run_form, dry_run_view
 from tavernkit.playground.edge.web.forms import page, understood
@@ -89,21 +90,21 @@ async def run_now(
 ) -> Response:
     """Run the pipelines that have the trigger `manual`, once."""
     await run_pipelines(*caller, conversation_id, trigger="manual", request_id=request_id or caller.runtime.ids())
-    toast = ToastView(sentence="The pipelines are at work. What they write appears by itself.")
+    toast = ToastView(sentence=_("The pipelines are running. Their results appear automatically."))
     return answer(caller.request, toast_stream(toast), otherwise=f"/conversations/{conversation_id}?panel=state")
 
 
 async def _begun(caller: Caller, profile_id: UUID, given: DryRunForm) -> UUID:
     """The job of the dry run."""
     if not given.conversation_id:
-        raise Refused(code="invalid", sentence="Choose a story to try it on.")
+        raise Refused("invalid", _("Choose a story."))
     content: dict[str, Json] | None = None
     if given.content.strip():
         checked = await check_text(given.content, caller.runtime.functions)
         if checked.content is None or checked.errors:
             first = checked.errors[0]
-            where = f"{first.path}: " if first.path else ""
-            raise Refused(code="invalid", sentence=f"What is in the editor cannot be tried. {where}{first.message}")
+            reason = f"{first.path}: {first.message}" if first.path else first.message
+            raise Refused("invalid", _("The profile in the editor has an error. {reason}", reason=reason))
         content = dict(checked.content)
     asked = understood(DryRun, **{**dict(given), "content": content})
     job = await ask_dry_run(*caller, profile_id, asked)

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
 from tavernkit.playground.base.database.models import LorebookEntry
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.lorebooks import (
@@ -169,7 +170,7 @@ async def change_entry(
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/enabled")
 async def switch_entry(caller: PageCaller, lorebook_id: UUID, entry_id: UUID, enabled: Flag) -> Response:
-    _, book = await service.toggle_entries(*caller, lorebook_id, enabled=enabled, ids=[entry_id])
+    _count, book = await service.toggle_entries(*caller, lorebook_id, enabled=enabled, ids=[entry_id])
     entry = await _entry(caller, lorebook_id, entry_id)
     streams = replaced(f"entry_{entry_id}", "lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
     streams += saved_streams("settings_version", book.settings_version)
@@ -250,7 +251,7 @@ async def _entry_page(
 
 def _with(choices: Mapping[str, str], value: str) -> dict[str, str]:
     """The choices, with one that a file has brought along and nobody knows."""
-    return {**choices, value: choices.get(value, f"Something else ({value})")}
+    return {**choices, value: choices.get(value, _("Unknown ({value})", value=value))}
 
 
 panel_router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", dependencies=IN_PANEL)

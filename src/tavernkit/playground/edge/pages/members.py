@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.presenting.spaces import members_view
@@ -40,7 +41,7 @@ async def add(
     search: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
     """Somebody joins, or comes back."""
-    _, access = await caller.read(panel_access, conversation_id)
+    _conversation, access = await caller.read(panel_access, conversation_id)
     joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
     return await _answer(caller, conversation_id, joining, search=search)
 
@@ -56,7 +57,7 @@ async def change(caller: PageCaller, conversation_id: UUID, member_id: UUID, set
     async def save() -> None:
         share = changes.get("talkativeness")
         if share is not None:
-            changes["talkativeness"] = whole_number(share, name="Talkativeness", least=0, most=100) / 100
+            changes["talkativeness"] = whole_number(share, name=_("Talkativeness"), least=0, most=100) / 100
         checked = understood(MemberChange, settings_version=0, **changes).model_dump(include=set(changes))
         await change_member(*caller, member_id, settings_version=settings_version, changes=checked)
 
@@ -74,7 +75,7 @@ async def move(
 ) -> Response:
     """Change places with whoever is before or behind; `settings_version` is the space's."""
     async with caller.runtime.database.read() as session:
-        member, _ = await member_for(session, member_id, caller.viewer, Access.READ)
+        member, _access = await member_for(session, member_id, caller.viewer, Access.READ)
         ids = [row.id for row in await active_members(session, member.space_id)]
     moved = _moved(ids, member_id, -1 if direction == "up" else 1)
     moving = reorder_members(*caller, member.space_id, settings_version=settings_version, member_ids=moved)

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.base.database.models import Message
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import message_stream
 from tavernkit.playground.edge.pages.runs import run_answer
@@ -51,7 +52,7 @@ _NOTHING = Markup()
 @router.get("")
 async def show(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") -> Response:
     """The text, for the frame that it was edited in; for everybody else the way to its place."""
-    message, _ = await shown_to(*caller, message_id)
+    message, _permissions = await shown_to(*caller, message_id)
     if not turbo_frame:
         return RedirectResponse(_place(message.conversation_id, message_id), status_code=303)
     return fresh_page("_message_text.html", message=message)
@@ -92,7 +93,7 @@ async def include(caller: PageCaller, message_id: UUID) -> Response:
 @router.post("/hide")
 async def hide(caller: PageCaller, message_id: UUID) -> Response:
     hidden = await hide_message(*caller, message_id)
-    toast = toast_stream(ToastView(sentence="The message is deleted.", restore_id=str(message_id)))
+    toast = toast_stream(ToastView(sentence=_("Message deleted."), restore_id=str(message_id)))
     first = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast
     undo = f"/conversations/{hidden.conversation_id}?undo={message_id}"
     return await run_answer(caller, hidden.conversation_id, first, otherwise=undo)
@@ -104,7 +105,7 @@ async def restore(caller: PageCaller, message_id: UUID) -> Response:
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, restored.conversation_id, caller.viewer)
         first = await message_stream(session, message_id, permissions, kind="message_restored")
-    first += toast_stream(ToastView(sentence="The message is back."))
+    first += toast_stream(ToastView(sentence=_("Message restored.")))
     place = _place(restored.conversation_id, message_id)
     return await run_answer(caller, restored.conversation_id, first, otherwise=place)
 
@@ -144,7 +145,8 @@ async def checkpoint(caller: PageCaller, message_id: UUID) -> Response:
     conversation_id = message.conversation_id
     kind: ForkKind = "checkpoint" if permissions.has_branches else "thread"
     made = await fork(*caller, UUID(conversation_id), message_id, kind=kind)
-    toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
+    sentence = _("Checkpoint created.") if kind == "checkpoint" else _("Branch created.")
+    toast = ToastView(sentence=sentence, address=f"/conversations/{made.id}")
     return answer(caller.request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
 
 
@@ -159,7 +161,7 @@ async def _changed(caller: Visitor, changed: Message, *, first: Markup = _NOTHIN
 async def _not_saved(caller: Visitor, message_id: UUID, typed: str, refused: Refused) -> Response:
     """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
     try:
-        message, _ = await shown_to(*caller, message_id, needs=Access.MODERATE)
+        message, _permissions = await shown_to(*caller, message_id, needs=Access.MODERATE)
     except Refused:
         raise refused from None
     if not wants_streams(caller.request):

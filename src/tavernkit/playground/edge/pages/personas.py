@@ -11,6 +11,8 @@ from markupsafe import Markup
 from pydantic import Field
 
 from tavernkit.playground.base.database.models import Persona
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.personas import (
@@ -48,7 +50,7 @@ async def personas(caller: PageCaller, after: After = None) -> HTMLResponse:
 
 
 @router.get("/personas/new")
-async def new(_: PageCaller) -> HTMLResponse:
+async def new(_caller: PageCaller) -> HTMLResponse:
     return _form_page(None, PersonaForm.model_validate({}))
 
 
@@ -63,11 +65,12 @@ async def create(caller: PageCaller, form: Annotated[PersonaForm, Form()]) -> Re
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
 async def import_files(caller: PageCaller) -> Response:
-    async def import_one(data: bytes, _: str) -> ImportedItem:
+    async def import_one(data: bytes, _name: str) -> ImportedItem:
         rows, known, report = await service.import_personas(*caller, data)
-        passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
-        count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
-        return ImportedItem(name=count + passed_over, address="/personas", report=report)
+        count = ngettext("{count} persona", "{count} personas", len(rows))
+        if known:
+            count = _("{personas}, {skipped} skipped", personas=count, skipped=known)
+        return ImportedItem(name=translated(count), address="/personas", report=report)
 
     outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
     library = render("personas/_library.html", view=await personas_view(*caller))

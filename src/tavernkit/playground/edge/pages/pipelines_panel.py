@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Response
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -34,7 +35,7 @@ async def choose(
     character_id: Annotated[UUID | Literal[""], Form()] = "",
 ) -> Response:
     """Choose for this conversation, or for a place around it."""
-    _, access = await caller.read(panel_access, conversation_id)
+    _conversation, access = await caller.read(panel_access, conversation_id)
     problem, refused = "", None
     try:
         where = _where(place, conversation_id, access.space.id, character_id or None)
@@ -51,7 +52,7 @@ def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id
         case "conversation":
             return ProfilePlace(conversation_id=conversation_id)
         case "character" if character_id is None:
-            raise Refused(code="invalid", sentence="Say which character.")
+            raise Refused("invalid", _("Choose a character."))
         case "character":
             return ProfilePlace(character_id=character_id)
         case "space":
@@ -73,4 +74,5 @@ async def _sentence(runtime: Runtime, profile: UUID | str, refused: Refused) -> 
         return refused.sentence
     async with runtime.database.read() as session:
         found = await profiles_by_id(session, [profile])
-    return f"“{shown_name(found[profile].name)}” is not followed here. {refused.sentence}"
+    name = shown_name(found[profile].name)
+    return _("The profile “{name}” was not chosen. {reason}", name=name, reason=refused.sentence)

@@ -122,7 +122,7 @@ async def move_prompt(
 async def _changed(caller: Visitor, preset_id: UUID, change: Awaitable[tuple[Preset, ChatPreset]]) -> Response:
     """The prompts as they are after the change, in the preset or in the copy that was made of it."""
     try:
-        row, _ = await change
+        row, _preset = await change
     except Refused as refused:
         return await _preset_page(caller, preset_id, refused=refused)
     if row.id != preset_id:

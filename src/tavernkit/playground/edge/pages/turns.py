@@ -12,6 +12,8 @@ from markupsafe import Markup
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.runs import MAX_SLOTS
@@ -84,7 +86,7 @@ async def generate(
 
 @router.post("/auto-mode")
 async def auto_mode(caller: PageCaller, conversation_id: UUID, rounds: Number) -> Response:
-    number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
+    number = whole_number(rounds, name=_("Number of rounds"), least=0, most=MAX_ROUNDS)
     await set_auto_mode(*caller, conversation_id, rounds=number)
     return await run_answer(caller, conversation_id)
 
@@ -104,10 +106,9 @@ async def change_round(
         seen = UUID(round_id) if round_id else None
         chosen = [UUID(id) for id in member or () if id]
     except ValueError:
-        sentence = "That is no order of speakers. Open the page again."
-        raise Refused(code="invalid", sentence=sentence) from None
+        raise Refused("invalid", _("This reply order cannot be read. Reload the page.")) from None
     if len(chosen) > MAX_SLOTS:
-        raise Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns.")
+        raise Refused("invalid", _("A round has at most {limit} turns.", limit=MAX_SLOTS))
     try:
         await choose_queue(*caller, conversation_id, round_id=seen, member_ids=chosen)
     except Refused as refused:
@@ -129,7 +130,7 @@ async def show_copilot(caller: PageCaller, conversation_id: UUID) -> Response:
 
 @router.post("/copilot")
 async def copilot(caller: PageCaller, conversation_id: UUID, steps: Number) -> Response:
-    number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
+    number = whole_number(steps, name=_("Number of messages"), least=0, most=MAX_STEPS)
     await set_copilot(*caller, conversation_id, steps=number)
     also = replaced("copilot", "_copilot.html", conversation_id=conversation_id, steps=number)
     return await run_answer(caller, conversation_id, also)
@@ -137,7 +138,7 @@ async def copilot(caller: PageCaller, conversation_id: UUID, steps: Number) -> R
 
 @router.post("/candidates")
 async def suggest(caller: PageCaller, conversation_id: UUID, count: Number = "1") -> Response:
-    number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
+    number = whole_number(count, name=_("Number of suggestions"), least=1, most=MAX_CANDIDATES)
     job = await ask_candidates(*caller, conversation_id, count=number)
     streams = _candidates(candidates_view(conversation_id, job))
     return answer(caller.request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
@@ -176,16 +177,19 @@ async def _round(
     caller: Caller, conversation_id: UUID, *, refused: Refused | None = None, chosen: Sequence[UUID] = ()
 ) -> RoundView:
     async with caller.runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, caller.viewer, Access.TAKE_PART)
+        conversation, _access = await conversation_for(session, conversation_id, caller.viewer, Access.TAKE_PART)
         view = await round_view(session, conversation)
     if refused is None:
         return view
     if refused.code != "stale":
         return view.with_(notice=refused.sentence)
     names = {speaker.id: speaker.name for speaker in view.speakers}
-    speakers = ", ".join(names.get(str(id), "somebody who cannot speak now") for id in chosen) or "nobody"
+    unknown = translated(_("an unavailable speaker"))
+    speakers = ", ".join(names.get(str(id), unknown) for id in chosen) or _("nobody")
     return view.with_(
-        notice=f"The round has gone on in the meantime. Below is who is to speak now. You had chosen: {speakers}."
+        notice=_(
+            "The round has changed in the meantime. Its current order is below; you chose: {names}.", names=speakers
+        )
     )
 
 

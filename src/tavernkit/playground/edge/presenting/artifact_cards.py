@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 
 from tavernkit.artifacts import ContentType
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.base.text.sanitising import without_overrides
@@ -98,17 +100,17 @@ def short_words(value: Json, limit: int = LONGEST_CHIP) -> str:
     """Any JSON value in a few words."""
     match value:
         case bool():
-            return "Yes" if value else "No"
+            return _yes_or_no(value)
         case str():
-            return on_one_line(value, limit) or "nothing"
+            return on_one_line(value, limit) or _("empty")
         case int() | float():
             return _number(value)
         case list() if value:
-            return _counted(len(value), "thing")
+            return ngettext("{count} item", "{count} items", len(value))
         case dict() if value:
-            return _counted(len(value), "field")
+            return ngettext("{count} field", "{count} fields", len(value))
         case _:
-            return "nothing"
+            return _("empty")
 
 
 def content_view(
@@ -148,7 +150,7 @@ class _ContentBuilder:
             case list() if value:
                 return self._list(value, path, bounds, depth, mark)
             case bool():
-                return ValueView(kind="text", text="Yes" if value else "No", mark=mark)
+                return ValueView(kind="text", text=_yes_or_no(value), mark=mark)
             case int() | float():
                 return ValueView(kind="number", text=_number(value), share=share, mark=mark)
             case str() if value.strip():
@@ -203,8 +205,8 @@ def _number(number: float) -> str:
     return text if len(text) <= LONGEST_NUMBER else f"{text[: LONGEST_NUMBER - 1]}…"
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _yes_or_no(value: bool) -> str:
+    return _("Yes") if value else _("No")
 
 
 def plain_text(text: str) -> str:
@@ -238,7 +240,7 @@ class _Bounds:
         return _finite(self._schema.get("maximum"))
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
-        for _ in range(_MOST_REFERENCES):
+        for _step in range(_MOST_REFERENCES):
             name = schema.get("$ref")
             if not isinstance(name, str) or not isinstance(self._definitions, dict):
                 return schema

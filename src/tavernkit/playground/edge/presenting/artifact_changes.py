@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.edge.presenting.artifact_cards import Mark, Marks, Path, on_one_line, plain_text, short_words
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject, Value
@@ -124,9 +126,12 @@ def _words(operation: JsonObject, before: Json) -> WordsView:
 
 def _where(path: Path) -> str:
     if not path:
-        return "Everything"
-    parts = [f"No. {int(part) + 1}" if part.isdecimal() and len(part) < 9 else in_words(part) for part in path[:8]]
-    return on_one_line(" › ".join(parts), LONGEST_WORDS)
+        return _("Everything")
+    parts = [
+        _("No. {number}", number=int(part) + 1) if part.isdecimal() and len(part) < 9 else in_words(part)
+        for part in path[:8]
+    ]
+    return on_one_line(" › ".join(map(translated, parts)), LONGEST_WORDS)
 
 
 def _line(line: str) -> str:

@@ -24,10 +24,10 @@ from tavernkit.values import JsonObject, Value
 VERSIONS_PER_PAGE = 20
 
 ARCHIVED = {
-    "window": "Archived: newer versions took its place",
-    "turns": "Archived: it was too many turns ago",
-    "ttl": "Archived: its time was over",
-    "reset": "Archived by a reset",
+    "window": _("Archived: replaced by newer versions"),
+    "turns": _("Archived: too many turns ago"),
+    "ttl": _("Archived: expired"),
+    "reset": _("Archived by a reset"),
 }
 
 
@@ -97,7 +97,7 @@ def _version(
         kept=kept,
         by=_by(kept),
         is_current=version.version == current,
-        archived="" if kept.reason is None else ARCHIVED.get(kept.reason, "Archived"),
+        archived="" if kept.reason is None else ARCHIVED.get(kept.reason, _("Archived")),
         may_restore=may_change and version.version != current and version.content_type == artifact.content_type,
         content=(
             content_view(version.content, version.content_type, IN_PANEL, marks_of(change), schema)
@@ -114,4 +114,4 @@ def _by(kept: KeptVersion) -> str:
     if writer is None:
         return ""
     # Steps have names; who restores a version writes in the name of the pipeline alone.
-    return f"{shown_name(writer.pipeline)} › {shown_name(writer.step)}" if writer.step else "Restored by hand"
+    return f"{shown_name(writer.pipeline)} › {shown_name(writer.step)}" if writer.step else _("Restored manually")

@@ -22,6 +22,7 @@ from tavernkit.artifacts import (
 from tavernkit.artifacts.projection import presentation_of
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ArtifactHead
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_cards import (
     IN_CHAT,
@@ -295,6 +296,7 @@ def _gist(version: ArtifactVersion) -> str:
     content = version.content
     if isinstance(content, dict):
         return on_one_line(
-            ", ".join(f"{in_words(key)}: {short_words(content[key])}" for key in [*content][:6]), LONGEST_GIST
+            ", ".join(f"{in_words(key)}: {translated(short_words(content[key]))}" for key in [*content][:6]),
+            LONGEST_GIST,
         )
     return short_words(content, LONGEST_GIST)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Job
 from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import listed, ngettext, stored_sentence
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
 from tavernkit.playground.base.refused import existing, not_found
@@ -22,7 +23,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import changes_between, fold, stored_card
+from tavernkit.playground.story.characters.cards import LABELS, changes_between, fold, stored_card
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
@@ -52,22 +53,13 @@ RECENT_JOBS = 20
 RECENT_VERSIONS = 5
 VERSIONS = 50
 BOOK_ENTRIES = 50
-FIELDS = (
-    ("creator_notes", "Creator's notes"),
-    ("description", "Description"),
-    ("personality", "Personality"),
-    ("scenario", "Scenario"),
-)
-TECHNICAL = (
-    ("mes_example", "Examples of dialogue"),
-    ("system_prompt", "System prompt"),
-    ("post_history_instructions", "Instructions after the history"),
-)
+FIELDS = ("creator_notes", "description", "personality", "scenario")
+TECHNICAL = ("mes_example", "system_prompt", "post_history_instructions")
 ENDED: Mapping[str, str] = {
-    "edited": "until it was edited",
-    "imported": "until a newer file was imported",
-    "restored": "until an earlier version was restored",
-    "picture": "until it got another picture",
+    "edited": _("replaced by an edit"),
+    "imported": _("replaced by an import"),
+    "restored": _("replaced by a restored version"),
+    "picture": _("replaced by a new picture"),
 }
 FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
 
@@ -203,10 +195,10 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         "card_version": _shown(texts["character_version"]),
         "can_change": may_change(row, viewer),
         "fields": tuple(
-            (title, render_markdown(texts[field], pictures)) for field, title in FIELDS if texts[field].strip()
+            (LABELS[field], render_markdown(texts[field], pictures)) for field in FIELDS if texts[field].strip()
         ),
         "greetings": _greetings(card, pictures),
-        "technical": tuple((title, texts[field]) for field, title in TECHNICAL if texts[field].strip()),
+        "technical": tuple((LABELS[field], texts[field]) for field in TECHNICAL if texts[field].strip()),
         "book": None if card.character_book is None else _book_view(card.character_book),
         "versions": _with_ends(versions),
     }
@@ -329,26 +321,26 @@ def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[tup
     greetings = [text for text in map(storable, card.greetings) if text.strip()]
     for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
     titles = [
-        "First message",
-        *(f"Another beginning, {place} of {len(greetings)}" for place in range(2, len(greetings) + 1)),
+        _("First message"),
+        *(_("Alternate greeting {number}", number=number) for number in range(1, len(greetings))),
     ]
     return (
         *((titles[number], render_markdown(text, pictures), number) for number, text in enumerate(greetings)),
-        *(("In groups only", render_markdown(text, pictures), None) for text in for_groups),
+        *((_("Group-only greeting"), render_markdown(text, pictures), None) for text in for_groups),
     )
 
 
 def _book_view(book: Book) -> Mapping[str, object]:
     """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
     return {
-        "name": _shown(book.name or "") or "Lorebook",
+        "name": _shown(book.name or "") or _("Lorebook"),
         "description": storable(book.description or ""),
         "count": len(book.entries),
         "enabled": sum(entry.enabled for entry in book.entries),
         "entries": tuple(
             (
-                _shown(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
-                "always" if entry.constant else storable(", ".join(entry.keys)),
+                _shown(entry.name or entry.comment or ", ".join(entry.keys)) or _("Unnamed"),
+                _("constant") if entry.constant else storable(", ".join(entry.keys)),
             )
             for entry in book.entries[:BOOK_ENTRIES]
         ),
@@ -378,9 +370,13 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
     if file.outcome is None:
         is_read = job.status == "running" and file.position == job.done
         state: FileState = "left" if is_over else "reading" if is_read else "waiting"
-        sentence = {"left": "Not imported.", "reading": "Being read."}.get(state, "Waiting.")
+        sentences = {"left": _("Not imported."), "reading": _("Reading…")}
         return FileView(
-            job_id=job.id, position=file.position, name=shown_name(file.name), state=state, sentence=sentence
+            job_id=job.id,
+            position=file.position,
+            name=shown_name(file.name),
+            state=state,
+            sentence=sentences.get(state, _("Waiting.")),
         )
     made = file.outcome["character_id"]
     line = lines.get(UUID(made)) if made else None
@@ -392,11 +388,16 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
         position=file.position,
         name=shown_name(file.name),
         state=ENDS.get(file.outcome["outcome"], "failed"),
-        sentence=file.outcome["sentence"],
-        notes=tuple(file.outcome["notes"]),
+        sentence=_kept_sentence(file.outcome["sentence"]),
+        notes=tuple(map(_kept_sentence, file.outcome["notes"])),
         character=line,
         namesake="" if namesake is None else shown_name(namesake.name),
     )
+
+
+def _kept_sentence(kept: dict[str, Any] | str) -> str:
+    """An import of an earlier release has kept its English alone."""
+    return kept if isinstance(kept, str) else stored_sentence(kept)
 
 
 def _import_sentence(job: Job) -> str:
@@ -404,23 +405,26 @@ def _import_sentence(job: Job) -> str:
         case "succeeded":
             return _counted(job)
         case "canceled":
-            return "The import was stopped. What had come in by then is here."
+            return _("The import was stopped. Characters imported before that are kept.")
         case "failed":
-            return str(job.error["message"]) if job.error else "The import ended before its time."
+            return stored_sentence(job.error) if job.error else _("The import failed.")
         case _ if job.cancel_requested_at is not None:
-            return "Stopping behind the file that is being read."
+            return _("Stopping after the current file.")
         case _:
-            return "You can leave this page; the import goes on."
+            return _("You can leave this page. The import continues.")
 
 
 def _counted(job: Job) -> str:
-    words = {
-        "imported": "{} imported",
-        "updated": "{} updated",
-        "same": "{} here already",
-        "skipped": "{} skipped",
-        "failed": "{} not readable",
-        "missing": "{} did not arrive, send them again",
+    counts = {name: count for name, count in job.result.items() if count}
+    sentences: dict[str, Callable[[int], str]] = {
+        "imported": lambda count: ngettext("{count} imported", "{count} imported", count),
+        "updated": lambda count: ngettext("{count} updated", "{count} updated", count),
+        "same": lambda count: ngettext("{count} already imported", "{count} already imported", count),
+        "skipped": lambda count: ngettext("{count} skipped", "{count} skipped", count),
+        "failed": lambda count: ngettext("{count} not readable", "{count} not readable", count),
+        "missing": lambda count: ngettext(
+            "{count} not received; send it again", "{count} not received; send them again", count
+        ),
     }
-    counts = [words[name].format(f"{job.result[name]:,}") for name in words if job.result.get(name)]
-    return f"Done: {', '.join(counts)}."
+    said = [sentence(counts[name]) for name, sentence in sentences.items() if name in counts]
+    return _("Done: {counts}.", counts=listed(said))

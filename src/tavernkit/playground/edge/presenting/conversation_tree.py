@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
@@ -121,12 +122,13 @@ def _node(
     row = node.conversation
     is_open = access.space.status == "active"
     parent = None if row.parent_conversation_id is None else titles.get(row.parent_conversation_id)
-    left = parent is not None and node.forked_from_seq is not None
     return TreeNodeView(
         row=row,
         kind=KINDS.get(row.kind, ""),
         rails=rails,
-        left_at=f"left “{shown_name(parent or '')}” at message {node.forked_from_seq:,}" if left else "",
+        left_at=""
+        if parent is None or node.forked_from_seq is None
+        else _("from “{title}” at message {number}", title=shown_name(parent), number=node.forked_from_seq),
         last_line=str(render_markdown(texts.get(row.id, "")).striptags()),
         may_rename=is_open and access.level >= Access.MODERATE and row.status in ("ready", "archived"),
         may_delete=is_open and access.level >= Access.ADMINISTER and not is_only,

@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider, Run, Space
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import stored_sentence
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
@@ -122,7 +124,7 @@ async def conversation_view(
             permissions=permissions,
             trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
-            toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
+            toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
 
 
@@ -164,7 +166,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         picture_sha256=picture or "",
         initials=initials(name),
         text=text,
-        error=run.error["message"] if run.error else None,
+        error=stored_sentence(run.error) if run.error else None,
         error_code=run.error["code"] if run.error else "",
         provider_id="" if provider is None else str(provider.id),
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),

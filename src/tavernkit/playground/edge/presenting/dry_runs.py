@@ -17,6 +17,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, stored_sentence, translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -35,12 +36,12 @@ LINES_AROUND = 3
 LAST_WORDS = 60
 
 TRIGGERS: Mapping[PipelineTrigger, str] = {
-    "user_message": "Somebody has said something",
-    "regenerate": "A reply is told anew",
-    "manual": "Somebody presses Run now",
-    "api": "A program asks for it",
+    "user_message": _("User message"),
+    "regenerate": _("Regenerate"),
+    "manual": _("Run now"),
+    "api": _("API"),
 }
-CHANGES = {"added": "Added", "removed": "Removed", "changed": "Changed"}
+CHANGES = {"added": _("Added"), "removed": _("Removed"), "changed": _("Changed")}
 
 
 class DryRunFormView(Value, frozen=True, kw_only=True):
@@ -65,6 +66,7 @@ class DryRunView(Value, frozen=True, kw_only=True):
     is_problem: bool
     steps: Sequence[Mapping[str, Any]]
     changes: Sequence[Mapping[str, Any]]
+    warnings: Sequence[str]
     result: Mapping[str, Any] | None
 
 
@@ -136,6 +138,8 @@ def _view(job: Job, form: DryRunFormView) -> DryRunView:
         is_problem=job.status == "failed" or (result is not None and result["status"] == "error"),
         steps=steps if result is None else [_step(step) for step in steps],
         changes=[_change(change) for change in prompt["changes"]] if prompt else (),
+        # Those of our own are in the catalogues.
+        warnings=[] if result is None else [_(warning) for warning in result["warnings"]],
         result=result,
     )
 
@@ -143,30 +147,37 @@ def _view(job: Job, form: DryRunFormView) -> DryRunView:
 def _sentence(job: Job) -> str:
     match job.status:
         case "queued":
-            return "About to begin."
+            return _("Queued.")
         case "canceled":
-            return "Stopped. Nothing was written."
+            return _("Stopped. Nothing was written.")
         case "failed":
-            return str(job.error["message"]) if job.error else "The dry run ended before its time."
+            return stored_sentence(job.error) if job.error else _("The dry run ended unexpectedly.")
         case "succeeded":
             return job.result["message"] or _ended(job.result)
         case _ if job.cancel_requested_at is not None:
-            return "Stopping."
+            return _("Stopping.")
         case _:
-            return f"{job.done} of {job.total} steps are through."
+            return _("{done} of {total} steps finished.", done=job.done, total=job.total)
 
 
 def _ended(result: Mapping[str, Any]) -> str:
     used = result["prompt_tokens"] + result["completion_tokens"]
-    cost = f"{used:,} tokens were used" if used else "No model was asked"
-    return f"Turn {result['turn']}, {shown_name(result['speaker'])} speaks. {cost}, and nothing was written."
+    place = {"turn": result["turn"], "name": shown_name(result["speaker"])}
+    if not used:
+        return _("Turn {turn}, speaker {name}. No model was called, and nothing was written.", **place)
+    return ngettext(
+        "Turn {turn}, speaker {name}. {count} token was used, and nothing was written.",
+        "Turn {turn}, speaker {name}. {count} tokens were used, and nothing was written.",
+        used,
+        **place,
+    )
 
 
 def _step(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         **step,
         "name": shown_name(step["name"] or step["step"]),
-        "about": f"{step['pipeline']}/{step['step']} · {step['kind']} · {HOOKS[step['hook']]}",
+        "about": f"{step['pipeline']}/{step['step']} · {step['kind']} · {translated(HOOKS[step['hook']])}",
         "used": _used(step),
         "why": step["message"] or REASONS.get(step["reason"] or "", ""),
     }
@@ -174,15 +185,18 @@ def _step(step: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _used(step: Mapping[str, Any]) -> str:
     calls, tokens = step["calls"], step["prompt_tokens"] + step["completion_tokens"]
-    parts = []
+    parts: list[str] = []
     if calls:
-        parts = [f"{calls} {'call' if calls == 1 else 'calls'}", f"{tokens:,} tokens"]
+        parts += [
+            ngettext("{count} call", "{count} calls", calls),
+            ngettext("{count} token", "{count} tokens", tokens),
+        ]
     # A trial that was made before costs were kept has none.
     if step.get("cost") is not None:
         parts.append(cost_words(step["cost"]))
     if step["status"] != "skipped":
-        parts.append(f"{step['seconds']:.1f} s")
-    return " · ".join(parts)
+        parts.append(_("{seconds} s", seconds=round(step["seconds"], 1)))
+    return " · ".join(map(translated, parts))
 
 
 def _change(change: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -128,6 +128,7 @@ PAGES = (
     (_("Pipelines"), _("Steps around each reply"), "/pipelines"),
     (_("Models"), _("Providers and API keys"), "/models"),
     (_("Account"), _("Name, password, API keys"), "/account"),
+    (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, cursor
 from tavernkit.playground.base.refused import Refused
@@ -24,31 +25,34 @@ from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.playground.story.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.sillytavern.world_info.fields import Logic, Source
+from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
+from tavernkit.sillytavern.world_info.result import NearMiss, WorldInfoVerdict
 from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
 from tavernkit.values import Json, JsonObject, Value
 
 BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
 TEST_CONTEXT = 8192
-NAMELESS = "Without a name"
+NAMELESS = _("Unnamed")
 
 POSITIONS: Final = {
-    "0": "Before the character",
-    "1": "After the character",
-    "2": "Above the author's note",
-    "3": "Below the author's note",
-    "4": "In the chat, at a depth",
-    "5": "Above the example messages",
-    "6": "Below the example messages",
-    "7": "Where an outlet asks for it",
+    "0": _("Before character"),
+    "1": _("After character"),
+    "2": _("Before author's note"),
+    "3": _("After author's note"),
+    "4": _("At depth"),
+    "5": _("Before examples"),
+    "6": _("After examples"),
+    "7": _("Outlet"),
 }
 LOGICS: Final = {
-    "0": "any of them is there too",
-    "3": "all of them are there too",
-    "1": "not all of them are there",
-    "2": "none of them is there",
+    "0": _("AND ANY (one of them is found)"),
+    "3": _("AND ALL (all of them are found)"),
+    "1": _("NOT ALL (one of them is missing)"),
+    "2": _("NOT ANY (none of them is found)"),
 }
-ROLES: Final = {"0": "System", "1": "User", "2": "Assistant"}
+ROLES: Final = {"0": _("System"), "1": _("User"), "2": _("Assistant")}
 
 
 class EntryForm(BaseModel):
@@ -152,7 +156,7 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     keys = [key for key in form.keys.split("\n") if key]
     return EntryRow(
         row=row,
-        name=shown_name(storable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
+        name=_named(row.comment or ", ".join(keys[:3])),
         keys=tuple(keys),
         place=_place(form),
         order=form.order,
@@ -199,33 +203,111 @@ def differences(mine: EntryForm, theirs: EntryForm) -> tuple[tuple[str, str], ..
 
 def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> LoreTestView:
     decoded = decode_book(book.data, [row.data for row in rows], name=book.name)
-    addresses = {
-        entry.id: f"/lorebooks/{book.id}/entries/{row.id}" for entry, row in zip(decoded.entries, rows, strict=True)
-    }
-    test = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
+    stored = {entry.id: row for entry, row in zip(decoded.entries, rows, strict=True)}
+    test = run_test([decoded], text, context=TEST_CONTEXT, seed=0, why=verdict_sentence)
     # First those that came near, then those whose keys are simply not there.
     silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
     shown = test.with_(
-        fired=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in test.fired),
-        silent=tuple(one.with_(name=_named(one.name), why=storable(one.why)) for one in silent),
+        fired=tuple(
+            one.with_(name=_named(one.name), position=_place(entry_form(stored[one.id].data))) for one in test.fired
+        ),
+        silent=tuple(one.with_(name=_named(one.name)) for one in silent),
     )
+    addresses = {id: f"/lorebooks/{book.id}/entries/{row.id}" for id, row in stored.items()}
     return LoreTestView(text=text, test=shown, addresses=addresses)
 
 
+def verdict_sentence(verdict: WorldInfoVerdict) -> str:
+    """Why an entry was activated, or why not."""
+    key, where = storable(verdict.key or ""), _where(verdict.place)
+    match verdict.reason:
+        case "activated" if verdict.cause == "key":
+            return _("key “{key}” found {where}", key=key, where=where)
+        case "activated":
+            return _CAUSES.get(verdict.cause or "", _("activated by an extension"))
+        case "no_key" if verdict.near_miss is not None:
+            return _("no key found; {near_miss}", near_miss=_near_miss(verdict.near_miss))
+        case "regex_timeout":
+            return _("the regular expression {key} took too long and was skipped", key=key)
+        case "secondary_logic":
+            condition = _CONDITIONS.get(verdict.logic or 0, _("unknown logic"))
+            return _("key “{key}” found {where}, but {condition}", key=key, where=where, condition=condition)
+        case "group_lost" if verdict.lost_to:
+            winner = storable(verdict.lost_to)
+            return _("inclusion group “{group}” chose {entry}", group=storable(verdict.group or ""), entry=winner)
+        case "group_lost":
+            return _("inclusion group “{group}” chose another entry", group=storable(verdict.group or ""))
+        case "probability":
+            return _("rolled {roll}, above its probability", roll=round(verdict.roll or 0))
+        case reason:
+            return _REASONS[reason]
+
+
+_CAUSES: Final[Mapping[str, str]] = {
+    "constant": _("constant"),
+    "sticky": _("sticky"),
+    "decorator": "@@activate",
+}
+_REASONS: Final[Mapping[str, str]] = {
+    "shadowed": _("another lorebook with this name is used"),
+    "disabled": _("disabled"),
+    "filtered_trigger": _("filtered out by generation type"),
+    "filtered_character": _("filtered out by character"),
+    "filtered_tag": _("filtered out by character tags"),
+    "delay": _("delayed until the chat is longer"),
+    "cooldown": _("on cooldown"),
+    "recursion_delayed": _("delayed until a recursion level that was not reached"),
+    "recursion_excluded": _("mentioned only by other entries, and non-recursable"),
+    "decorator": "@@dont_activate",
+    "no_keys": _("has no keys"),
+    "no_key": _("no key found"),
+    "budget": _("did not fit in the lore budget"),
+}
+_CONDITIONS: Final[Mapping[int, str]] = {
+    Logic.AND_ANY: _("no secondary key was found"),
+    Logic.NOT_ALL: _("all secondary keys were found"),
+    Logic.NOT_ANY: _("a secondary key was found"),
+    Logic.AND_ALL: _("not all secondary keys were found"),
+}
+_SOURCES: Final[Mapping[int, str]] = {
+    Source.PERSONA_DESCRIPTION: _("in the persona description"),
+    Source.CHARACTER_DESCRIPTION: _("in the character description"),
+    Source.CHARACTER_PERSONALITY: _("in the character personality"),
+    Source.CHARACTER_DEPTH_PROMPT: _("in the character's note"),
+    Source.SCENARIO: _("in the scenario"),
+    Source.CREATOR_NOTES: _("in the creator's notes"),
+    Source.INJECTION: _("in an injection"),
+    Source.RECURSION: _("in another entry"),
+}
+
+
+def _where(place: WorldInfoPlace | None) -> str:
+    if place is not None and place.source is not None:
+        return _SOURCES[place.source]
+    return _("in the text")
+
+
+def _near_miss(near_miss: NearMiss) -> str:
+    if near_miss.kind == "depth":
+        return _("“{key}” matches at scan depth {depth}", key=storable(near_miss.key), depth=near_miss.depth)
+    return _("“{key}” is part of a longer word", key=storable(near_miss.key))
+
+
 def _named(name: str) -> str:
-    return shown_name(storable(name) or NAMELESS)
+    text = storable(name)
+    return shown_name(text) if text.strip() else NAMELESS
 
 
 def _place(form: EntryForm) -> str:
     if form.position == "4":
-        return f"Depth {form.depth}"
-    return POSITIONS.get(form.position, f"Position {form.position}")
+        return _("Depth {depth}", depth=form.depth)
+    return POSITIONS.get(form.position, _("Position {number}", number=form.position))
 
 
 def _said(name: str, value: str) -> str:
     if name in ("constant", "enabled", "exclude_recursion", "prevent_recursion"):
-        return "Yes" if value else "No"
-    return value or "Nothing"
+        return _("Yes") if value else _("No")
+    return value or _("Empty")
 
 
 class _Box(NamedTuple):
@@ -249,20 +331,20 @@ def _tick(label: str, field: str, *, when: bool = True) -> _Box:
     )
 
 
-def _number(label: str, field: str, *, name: str, least: int = 0, most: int, default: int) -> _Box:
+def _number(label: str, field: str, *, least: int = 0, most: int, default: int) -> _Box:
     return _Box(
         label,
         lambda entry: str(entry.integer(field, default=default)),
-        lambda text: {field: whole_number(text, name=name, least=least, most=most)},
+        lambda text: {field: whole_number(text, name=label, least=least, most=most)},
     )
 
 
-def _messages(label: str, field: str, *, name: str) -> _Box:
+def _messages(label: str, field: str) -> _Box:
     """A number of messages; none is an empty box."""
     return _Box(
         label,
         lambda entry: str(entry.optional_integer(field) or ""),
-        lambda text: {field: whole_number(text or "0", name=name, least=0, most=1_000_000) or None},
+        lambda text: {field: whole_number(text or "0", name=label, least=0, most=1_000_000) or None},
     )
 
 
@@ -270,7 +352,7 @@ def _choice(label: str, field: str, choices: Mapping[str, str], *, default: int 
     def write(text: str) -> Mapping[str, Json]:
         if text in choices:
             return {field: int(text)}
-        raise Refused(code="invalid", sentence=f"“{label}” is one of those that the list shows.")
+        raise Refused("invalid", _("Choose a value of “{label}” from the list.", label=label))
 
     return _Box(label, lambda entry: str(entry.integer(field, default=default)), write)
 
@@ -288,34 +370,34 @@ def _round(entry: LooseObject) -> str:
 
 
 _BOXES: Final[Mapping[str, _Box]] = {
-    "comment": _text("Name", "comment")._replace(write=lambda text: {"comment": text, "addMemo": bool(text)}),
-    "keys": _Box("Keys", lambda entry: "\n".join(entry.texts("key")), lambda text: {"key": as_lines(text)}),
-    "secondary_keys": _Box("Secondary keys", lambda entry: "\n".join(entry.texts("keysecondary")), _secondary),
-    "logic": _choice("Secondary keys count when", "selectiveLogic", LOGICS),
-    "content": _text("Text", "content"),
-    "constant": _tick("Always on", "constant"),
-    "enabled": _tick("In use", "disable", when=False),
+    "comment": _text(_("Title"), "comment")._replace(write=lambda text: {"comment": text, "addMemo": bool(text)}),
+    "keys": _Box(_("Primary keys"), lambda entry: "\n".join(entry.texts("key")), lambda text: {"key": as_lines(text)}),
+    "secondary_keys": _Box(_("Secondary keys"), lambda entry: "\n".join(entry.texts("keysecondary")), _secondary),
+    "logic": _choice(_("Logic"), "selectiveLogic", LOGICS),
+    "content": _text(_("Content"), "content"),
+    "constant": _tick(_("Constant"), "constant"),
+    "enabled": _tick(_("Enabled"), "disable", when=False),
     # As the library reads it: an entry that says nothing stands behind the character.
-    "position": _choice("Where it goes", "position", POSITIONS, default=1),
-    "depth": _number("Depth", "depth", name="The depth", most=10_000, default=4),
-    "role": _choice("Role at a depth", "role", ROLES),
-    "outlet": _text("Outlet", "outletName")._replace(write=lambda text: {"outletName": text.strip()}),
-    "order": _number("Order", "order", name="The order", least=-1_000_000, most=1_000_000, default=100),
+    "position": _choice(_("Position"), "position", POSITIONS, default=1),
+    "depth": _number(_("Depth"), "depth", most=10_000, default=4),
+    "role": _choice(_("Role at depth"), "role", ROLES),
+    "outlet": _text(_("Outlet name"), "outletName")._replace(write=lambda text: {"outletName": text.strip()}),
+    "order": _number(_("Order"), "order", least=-1_000_000, most=1_000_000, default=100),
     "probability": _Box(
-        "Probability",
+        _("Probability (%)"),
         lambda entry: f"{entry.number('probability', default=100):g}",
         lambda text: {
-            "probability": whole_number(text, name="The probability", least=0, most=100),
+            "probability": whole_number(text, name=_("Probability (%)"), least=0, most=100),
             "useProbability": True,
         },
     ),
-    "sticky": _messages("Stays for", "sticky", name="For how many messages it stays"),
-    "cooldown": _messages("Rests for", "cooldown", name="For how many messages it rests"),
-    "delay": _messages("Not before", "delay", name="The number of messages before it"),
-    "exclude_recursion": _tick("Deaf to other entries", "excludeRecursion"),
-    "prevent_recursion": _tick("Wakes no other entries", "preventRecursion"),
+    "sticky": _messages(_("Sticky (messages)"), "sticky"),
+    "cooldown": _messages(_("Cooldown (messages)"), "cooldown"),
+    "delay": _messages(_("Delay (messages)"), "delay"),
+    "exclude_recursion": _tick(_("Non-recursable"), "excludeRecursion"),
+    "prevent_recursion": _tick(_("Prevent further recursion"), "preventRecursion"),
     "delay_until_recursion": _number(
-        "Waits for round", "delayUntilRecursion", name="The round of recursion", most=1000, default=0
+        _("Delay until recursion level"), "delayUntilRecursion", most=1000, default=0
     )._replace(read=_round),
 }
 LABELS: Final = {name: box.label for name, box in _BOXES.items()}

@@ -17,6 +17,7 @@ from tavernkit.playground.base.database.models import (
     LorebookLink,
     Persona,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
@@ -75,10 +76,10 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
     books += [
         LinkedBookView(
             link_id=None,
-            name=shown_name(book.name) if book.name else f"In the card of {names[id]}",
+            name=shown_name(book.name) if book.name else _("Card of {name}", name=names[id]),
             address=f"/characters/{id}" if owners[id] in (None, viewer.user_id) else "",
             place="character",
-            place_name=f"In the card of {names[id]}",
+            place_name=_("Card of {name}", name=names[id]),
             entries=len(book.entries),
             is_enabled=True,
             may_change=False,
@@ -148,13 +149,14 @@ def _book(
 
 def _place(link: LorebookLink, access: SpaceAccess, names: Mapping[UUID, str]) -> tuple[BookPlace, str]:
     if link.conversation_id is not None:
-        return "conversation", "This conversation"
+        return "conversation", _("This conversation")
     if link.space_id is not None:
-        return "space", f"Everywhere in {shown_name(access.space.name)}"
+        return "space", _("Space: {name}", name=shown_name(access.space.name))
     if link.character_id is not None:
-        return "character", f"When {names.get(link.character_id, 'the character')} speaks"
+        name = names.get(link.character_id)
+        return "character", _("Character: {name}", name=name) if name else _("Character")
     persona = None if link.persona_id is None else names.get(link.persona_id)
-    return "persona", f"With the persona {persona}" if persona else "With a persona"
+    return "persona", _("Persona: {name}", name=persona) if persona else _("Persona")
 
 
 def _places(access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
@@ -163,7 +165,7 @@ def _places(access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView
         return ()
     places = []
     if access.level >= Access.TAKE_PART and conversation.status == "ready":
-        places.append(ChoiceView(value="conversation", label="This conversation"))
+        places.append(ChoiceView(value="conversation", label=_("This conversation")))
     if access.level >= Access.ADMINISTER:
-        places.append(ChoiceView(value="space", label="The whole space"))
+        places.append(ChoiceView(value="space", label=_("Whole space")))
     return tuple(places)

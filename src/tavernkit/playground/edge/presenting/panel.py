@@ -21,7 +21,7 @@ from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.values import Value
 
-KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
+KINDS: Mapping[str, str] = {"branch": _("Branch"), "checkpoint": _("Checkpoint"), "thread": _("Thread")}
 """What a conversation is called that is not the first of its tree."""
 
 
@@ -77,13 +77,13 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
 Tab: TypeAlias = Literal["members", "settings", "lore", "prompt", "state", "pipelines", "runs"]
 
 TABS: dict[Tab, str] = {
-    "members": "Members",
-    "settings": "Settings",
-    "lore": "Lore",
-    "prompt": "Prompt",
-    "state": "State",
-    "pipelines": "Pipelines",
-    "runs": "Runs",
+    "members": _("Members"),
+    "settings": _("Settings"),
+    "lore": _("Lore"),
+    "prompt": _("Prompt"),
+    "state": _("State"),
+    "pipelines": _("Pipelines"),
+    "runs": _("Runs"),
 }
 SHOWS: dict[Tab, str] = {
     "members": "members",

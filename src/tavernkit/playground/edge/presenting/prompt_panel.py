@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ConversationInjection
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
@@ -18,13 +20,13 @@ from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Value
 
 MODULES_SHOWN = 200
-POSITIONS = {
-    "chat": "In the chat",
-    "before": "Before the character",
-    "after": "After the character",
-    "none": "Not sent",
+POSITIONS: Mapping[str, str] = {
+    "chat": _("In chat at depth"),
+    "before": _("Before main prompt"),
+    "after": _("After main prompt"),
+    "none": _("Not inserted"),
 }
-ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
+ROLES: Mapping[str, str] = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
 
 
 @typed
@@ -65,11 +67,11 @@ class PromptPanelView(Value, frozen=True, kw_only=True):
     form: InjectionForm
 
     @property
-    def positions(self) -> dict[str, str]:
+    def positions(self) -> Mapping[str, str]:
         return POSITIONS
 
     @property
-    def roles(self) -> dict[str, str]:
+    def roles(self) -> Mapping[str, str]:
         return ROLES
 
 

@@ -9,6 +9,8 @@ from uuid import UUID
 import msgspec
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import trail_title
@@ -29,19 +31,19 @@ LONGEST_SHOWN = 20_000
 """Of a longer block, the page shows the beginning; the request has all of it."""
 
 LEFT_OUT = {
-    "budget_exceeded": "no room was left",
-    "group_overflow": "what belongs together did not fit",
-    "priority_cutoff": "others matter more",
+    "budget_exceeded": _("the context is full"),
+    "group_overflow": _("its group does not fit"),
+    "priority_cutoff": _("its priority is lower"),
 }
 
 
 CAUSES: Mapping[LoreCause | None, str] = {
-    "constant": "always on",
-    "sticky": "sticky",
+    "constant": _("constant"),
+    "sticky": _("sticky"),
     "decorator": "@@activate",
-    "forced": "activated from outside",
-    "kept": "kept since it matched",
-    "child": "stands in for another entry",
+    "forced": _("forced"),
+    "kept": _("kept since it matched"),
+    "child": _("replaces another entry"),
 }
 
 
@@ -84,9 +86,10 @@ class Trimming(Value, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        used = f"{self.final_tokens:,} of {self.budget_tokens:,} tokens used"
-        cut = self.initial_tokens - self.final_tokens
-        return f"{used}; {cut:,} did not fit." if cut > 0 else f"{used}; everything fitted."
+        used, budget, cut = self.final_tokens, self.budget_tokens, self.initial_tokens - self.final_tokens
+        if cut > 0:
+            return _("{used} of {budget} tokens used, {cut} trimmed.", used=used, budget=budget, cut=cut)
+        return _("{used} of {budget} tokens used, none trimmed.", used=used, budget=budget)
 
 
 class ReportedEntry(Value, frozen=True, kw_only=True):
@@ -187,7 +190,10 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
 
 
 def _lore_words(source: LoreSource) -> str:
-    found = {"key": f"key: {source.key}", "recursion": f"key: {source.key}, in another entry"}
-    why = CAUSES.get(source.cause) or found.get(source.cause or "", "")
-    name = shown_name(source.name or f"entry {source.entry}")
-    return f"{name} ({why})" if why else name
+    found = {
+        "key": _("key: {key}", key=source.key),
+        "recursion": _("key: {key}, in another entry", key=source.key),
+    }
+    why = CAUSES.get(source.cause) or found.get(source.cause or "")
+    name = shown_name(source.name) if source.name else _("Entry {number}", number=source.entry)
+    return translated(_("{name} ({reason})", name=name, reason=why) if why else name)

@@ -11,6 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, PipelineRun, PromptSnapshot, Run, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, stored_sentence
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -36,21 +38,21 @@ from tavernkit.values import Value
 
 RUNS_SHOWN = 20
 STATES = {
-    "queued": "About to begin",
-    "running": "Being written",
-    "succeeded": "Done",
-    "failed": "Failed",
-    "canceled": "Stopped",
-    "skipped": "Passed over",
+    "queued": _("Queued"),
+    "running": _("Generating"),
+    "succeeded": _("Done"),
+    "failed": _("Failed"),
+    "canceled": _("Stopped"),
+    "skipped": _("Skipped"),
 }
 KINDS = {
-    "user_turn": "Answer",
-    "auto_mode": "By itself",
-    "regenerate": "Told anew",
-    "force_talk": "Asked to speak",
-    "copilot": "Copilot",
-    "continue": "Continued",
-    "impersonate": "Written for a person",
+    "user_turn": _("Reply"),
+    "auto_mode": _("Auto mode"),
+    "regenerate": _("Regenerate"),
+    "force_talk": _("Requested reply"),
+    "copilot": _("Copilot"),
+    "continue": _("Continue"),
+    "impersonate": _("Impersonate"),
 }
 
 
@@ -71,8 +73,12 @@ class RunLine(Value, frozen=True, kw_only=True):
 
     @property
     def error(self) -> Mapping[str, str]:
-        """Its sentence, its code and the provider that it is about; empty if there is none."""
+        """Its code and the provider that it is about; empty if there is none."""
         return self.run.error or {}
+
+    @property
+    def problem(self) -> str:
+        return stored_sentence(self.run.error) if self.run.error else ""
 
 
 async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Mapping[str, object]:
@@ -157,31 +163,31 @@ def _line(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> Ru
         run=run,
         kind=KINDS.get(run.kind, run.kind),
         state=run_words(STATES.get(run.status, run.status), len(failed)),
-        speaker=names.get(run.speaker_membership_id, "Somebody"),
-        tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
+        speaker=names.get(run.speaker_membership_id, _("Unknown member")),
+        tokens="" if used == (None, None) else _("{prompt} + {reply} tokens", prompt=used[0] or 0, reply=used[1] or 0),
         seconds=_seconds(run.started_at, run.finished_at),
         failed_steps=failed,
     )
 
 
 def _tokens(number: int | None) -> str | None:
-    return None if number is None else f"{number:,} {'token' if number == 1 else 'tokens'}"
+    return None if number is None else ngettext("{count} token", "{count} tokens", number)
 
 
 def _facts(run: Run) -> Iterable[tuple[str, str]]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
-    known = {
-        "Why": run.reason.replace("_", " ").capitalize(),
-        "Provider": debug.get("provider"),
-        "Model": debug.get("model"),
-        "Prompt": _tokens(run.prompt_tokens),
-        "Reply": _tokens(run.completion_tokens),
-        "Lore": _entries(debug.get(LORE)),
-        "Did not fit": left_out_words(debug.get(LEFT_OUT, {})),
-        "Cost": cost_words(run.cost),
-        "Took": _seconds(run.started_at, run.finished_at),
-        "Ended because": debug.get("finish_reason"),
+    known: dict[str, object] = {
+        _("Reason"): run.reason.replace("_", " ").capitalize(),
+        _("Provider"): debug.get("provider"),
+        _("Model"): debug.get("model"),
+        _("Prompt"): _tokens(run.prompt_tokens),
+        _("Reply"): _tokens(run.completion_tokens),
+        _("Lore"): _entries(debug.get(LORE)),
+        _("Trimmed"): left_out_words(debug.get(LEFT_OUT, {})),
+        _("Cost"): cost_words(run.cost),
+        _("Time"): _seconds(run.started_at, run.finished_at),
+        _("Finish reason"): debug.get("finish_reason"),
     }
     shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings", LORE}
     further = {
@@ -189,12 +195,15 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         for key, value in debug.items()
         if key not in shown and isinstance(value, str | int | float)
     }
-    return ((name, str(value)) for name, value in {**known, **further}.items() if value not in (None, ""))
+    facts = {**known, **further}.items()
+    return ((name, value if isinstance(value, str) else str(value)) for name, value in facts if value not in (None, ""))
 
 
 def _entries(count: int | None) -> str:
-    return f"{count:,} {'entry' if count == 1 else 'entries'}" if count else ""
+    return ngettext("{count} entry", "{count} entries", count) if count else ""
 
 
 def _seconds(started: datetime | None, finished: datetime | None) -> str:
-    return "" if started is None or finished is None else f"{(finished - started).total_seconds():.1f} s"
+    if started is None or finished is None:
+        return ""
+    return _("{seconds} s", seconds=round((finished - started).total_seconds(), 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import exists, select
@@ -18,6 +18,8 @@ from tavernkit.playground.base.database.models import (
     RoundSlot,
     SpaceMembership,
 )
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext, stored_sentence, translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.presenting.home import Face, face
 from tavernkit.playground.story.access.access import active_members
@@ -30,15 +32,15 @@ from tavernkit.values import Value
 TurnsState: TypeAlias = Literal["idle", "writing", "paused", "failed"]
 
 ASKED = {
-    "force_talk": "Asked to speak.",
-    "regenerate": "Tells it anew.",
-    "continue": "Goes on where the last reply ends.",
-    "impersonate": "Written for a person who asked for it.",
+    "force_talk": _("Triggered manually."),
+    "regenerate": _("Regenerates the last reply."),
+    "continue": _("Continues the last reply."),
+    "impersonate": _("Impersonates a person."),
 }
 """Why somebody speaks who has no turn in a round."""
 
-NOBODY_ABLE = "No character can reply. Add a character or unmute one."
-CHOOSE = "Nobody answers by itself here. Choose who speaks."
+NOBODY_ABLE = _("No character can reply. Add a character or unmute one.")
+CHOOSE = _("The reply order is manual. Choose who replies.")
 
 
 class SpeakerView(Face, frozen=True, kw_only=True):
@@ -170,10 +172,16 @@ def candidates_view(conversation_id: UUID, job: Job) -> CandidatesView:
     return CandidatesView(
         conversation_id=conversation_id,
         job_id=job.id,
-        candidates=job.result.get("candidates", []) if is_over else [{}] * job.total,
+        candidates=[shown_candidate(one) for one in job.result.get("candidates", [])] if is_over else [{}] * job.total,
         is_over=is_over,
-        error=job.error["message"] if job.error else "",
+        error=stored_sentence(job.error) if job.error else "",
     )
+
+
+def shown_candidate(candidate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A suggestion; what went wrong instead is in the reader's language."""
+    failure = candidate.get("failure")
+    return candidate if failure is None else {**candidate, "error": translated(stored_sentence(failure))}
 
 
 async def _silence(
@@ -210,10 +218,14 @@ def _sentence(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> str:
     if run is None or run.status not in ("failed", "canceled"):
         return ""
     if run.status == "failed" and run.error:
-        return str(run.error["message"])
+        return stored_sentence(run.error)
     speaker = speakers.get(run.speaker_membership_id)
-    what = "failed" if run.status == "failed" else "was stopped"
-    return f"The reply of {speaker.name if speaker else 'somebody who has left'} {what}."
+    name = speaker.name if speaker else _("a former member")
+    return (
+        _("The reply of {name} failed.", name=name)
+        if run.status == "failed"
+        else _("The reply of {name} was stopped.", name=name)
+    )
 
 
 def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> SlotView | None:
@@ -223,7 +235,9 @@ def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> SlotView | None:
         return None
     reason = ASKED.get(run.kind, "")
     if turns.round is not None and run.round_id == turns.round.round.id:
-        reason = next((_reason(slot) for slot, _ in turns.round.slots if slot.position == run.round_position), reason)
+        reason = next(
+            (_reason(slot) for slot, _name in turns.round.slots if slot.position == run.round_position), reason
+        )
     speaker = speakers.get(run.speaker_membership_id)
     return None if speaker is None else SlotView(speaker=speaker, reason=reason)
 
@@ -251,7 +265,31 @@ def _places(slots: Sequence[tuple[RoundSlot, str]], speakers: Mapping[UUID, Spea
 
 
 def _reason(slot: RoundSlot) -> str:
-    return str(slot.reason.get("sentence", ""))
+    """Why it is their turn; the row has it in English, with the values that it is made of."""
+    reason = slot.reason
+    pool = reason.get("pool", 0)
+    match reason.get("cause"):
+        case "chosen":
+            return _("Chosen manually.")
+        case "forced":
+            return _("Triggered manually.")
+        case "mention":
+            return _("Mentioned as “{word}”.", word=reason.get("word", ""))
+        case "talkativeness":
+            roll, threshold = reason.get("roll", 0), reason.get("threshold", 0)
+            return _("Rolled {roll} with a talkativeness of {threshold}.", roll=roll, threshold=threshold)
+        case "random":
+            return ngettext("Drawn from {count} member.", "Drawn from {count} members.", pool)
+        case "list":
+            return _("List order: all members reply in turn.")
+        case "manual":
+            return _("Manual order: drawn at random.")
+        case "pooled":
+            return _("Pooled order: has not replied since your last message.")
+        case "pooled_again":
+            return _("Pooled order: all members have replied.")
+        case _:
+            return str(reason.get("sentence", ""))
 
 
 def _speaker(id: UUID, name: str, picture_sha256: str | None = None) -> SpeakerView:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Preset, Provider, SpaceMembership
+from tavernkit.playground.base.languages import LANGUAGES, translated
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
@@ -21,7 +23,7 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess, active
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.playground.story.settings.documents import SettingsOut
-from tavernkit.playground.story.settings_schema.models import Layer, SettingsGroup, Source, VisibleWhen
+from tavernkit.playground.story.settings_schema.models import Layer, Source, Tab, VisibleWhen
 from tavernkit.playground.story.settings_schema.resolving import (
     GROUPS,
     SETTINGS,
@@ -62,7 +64,16 @@ class SettingFieldView(Value, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        return _schema_of(self.setting).text("description")
+        return _about(self.setting)
+
+    @property
+    def words(self) -> str:
+        return _words(self.setting.path)
+
+    @property
+    def origin(self) -> str:
+        """Where its value comes from; nothing for the default."""
+        return _("Changed here") if self.own != "null" else SOURCES[self.source]
 
     @property
     def is_nullable(self) -> bool:
@@ -91,6 +102,23 @@ class SettingFieldView(Value, frozen=True, kw_only=True):
         return _control_text(_schema_of(self.setting).nested("x-ui").nested("range").raw(name))
 
 
+class SettingsSection(Value, frozen=True, kw_only=True):
+    """Settings below one heading."""
+
+    key: str
+    label: str
+    about: str
+    fields: tuple[SettingFieldView, ...]
+
+
+class SettingsTab(Value, frozen=True, kw_only=True):
+    """The sections of one tab."""
+
+    key: Tab
+    label: str
+    sections: tuple[SettingsSection, ...]
+
+
 class SettingsView(Value, frozen=True, kw_only=True):
     """The settings of one layer. `resource` is their address in the API, `context` what conditions are about (JSON)."""
 
@@ -102,17 +130,28 @@ class SettingsView(Value, frozen=True, kw_only=True):
     version: int
     resource: str
     context: str
-    quick: tuple[SettingFieldView, ...]
-    groups: tuple[tuple[str, type[SettingsGroup], tuple[SettingFieldView, ...]], ...]
+    tabs: tuple[SettingsTab, ...]
     may_change: bool
 
 
 CHOICES_SHOWN = 200
-UNSET = "Not set"
+UNSET = _("Not set")
 NOT_A_NUMBER = "not a number"
 """Stands for a number that nobody can read, and that no setting takes."""
 
-LAYER_LABELS: Mapping[Layer, str] = {"space": "Space", "member": "Member", "conversation": "Conversation"}
+LAYER_LABELS: Mapping[Layer, str] = {"space": _("Space"), "member": _("Member"), "conversation": _("Conversation")}
+TAB_LABELS: Mapping[Tab, str] = {
+    "basic": _("Basic"),
+    "prompts": _("Prompts"),
+    "authors_note": _("Author's note"),
+    "more": _("Reasoning"),
+}
+SOURCES: Mapping[Source, str] = {
+    "default": "",
+    "space": _("From the space"),
+    "member": _("From the member"),
+    "conversation": _("From the conversation"),
+}
 RESOURCES: Mapping[Layer, str] = {"space": "spaces", "member": "members", "conversation": "conversations"}
 
 
@@ -160,7 +199,6 @@ async def settings_view(
     }
     shown = (one for one in SETTINGS.values() if layer in one.leaf.layers and one.leaf.in_form)
     fields = [_field(setting, place, context) for setting in shown]
-    others = [field for field in fields if not field.setting.leaf.quick]
     return SettingsView(
         panel=panel_view(conversation, access, "settings", problem),
         layer=layer,
@@ -173,12 +211,7 @@ async def settings_view(
         version=row.settings_version,
         resource=f"/api/v1/{RESOURCES[layer]}/{row.id}/settings",
         context=json.dumps(context),
-        quick=tuple(field for field in fields if field.setting.leaf.quick),
-        groups=tuple(
-            (name, group, rest)
-            for name, group in GROUPS.items()
-            if (rest := tuple(one for one in others if one.setting.group == name))
-        ),
+        tabs=tuple(_tabs(fields)),
         may_change=_may_change(access, conversation, layer, member),
     )
 
@@ -196,6 +229,32 @@ def typed_changes(form: Mapping[str, str], shown: list[str], layer: Layer, seen:
         if value != there:
             patch.setdefault(setting.group, {})[setting.name] = value
     return patch
+
+
+def _tabs(fields: Sequence[SettingFieldView]) -> Iterator[SettingsTab]:
+    """The tabs that have settings; on each, the quick ones come first."""
+    for key, label in TAB_LABELS.items():
+        groups = [name for name, group in GROUPS.items() if group.look.tab == key]
+        sections = [
+            SettingsSection(
+                key=f"quick_{key}",
+                label=_("Quick settings"),
+                about="",
+                fields=tuple(one for one in fields if one.setting.group in groups and one.setting.leaf.quick),
+            ),
+            *(
+                SettingsSection(
+                    key=name,
+                    label=GROUPS[name].look.label,
+                    about=_(_schema_of_group(name).text("description")),
+                    fields=tuple(one for one in fields if one.setting.group == name and not one.setting.leaf.quick),
+                )
+                for name in groups
+            ),
+        ]
+        filled = tuple(section for section in sections if section.fields)
+        if filled:
+            yield SettingsTab(key=key, label=label, sections=filled)
 
 
 def _chosen(members: Sequence[SpaceMembership], member_id: UUID | None) -> SpaceMembership | None:
@@ -235,7 +294,10 @@ async def _place(
 def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[ChoiceView, ...]:
     return tuple(
         ChoiceView(
-            value=f"/conversations/{conversation.id}/panel/settings?layer={key}", label=label, is_chosen=key == layer
+            value=f"/conversations/{conversation.id}/panel/settings?layer={key}",
+            label=label,
+            is_chosen=key == layer,
+            hint=key,
         )
         for key, label in LAYER_LABELS.items()
         if key != "member" or members
@@ -276,11 +338,11 @@ def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Js
     else:
         rows = [row for row in place.presets if row.kind in leaf.refers_to or str(row.id) == chosen]
     names = {str(row.id): shown_name(row.name) for row in rows}
-    usual = "The default" if place.layer == "space" else "As the space says"
-    otherwise = names.get(str(inherited), "")
+    usual = _("Default") if place.layer == "space" else _("Space default")
+    name = names.get(str(inherited), "")
     first = ChoiceView(
         value="",
-        label=f"{usual}: {otherwise}" if otherwise else usual,
+        label=_("{choice}: {name}", choice=usual, name=name) if name else usual,
         is_chosen=not chosen,
         hint=_kind_of(place.providers, inherited),
     )
@@ -316,10 +378,26 @@ def _value_in(counted: Effective, setting: Setting) -> Json:
     return setting.write(getattr(group, setting.name))
 
 
+def _schema_of_group(name: str) -> LooseObject:
+    return LooseObject(json_schema(), ReportBuilder()).nested("properties").nested(name)
+
+
 def _schema_of(setting: Setting) -> LooseObject:
     """What the schema says about one setting."""
-    groups = LooseObject(json_schema(), ReportBuilder()).nested("properties")
-    return groups.nested(setting.group).nested("properties").nested(setting.name)
+    return _schema_of_group(setting.group).nested("properties").nested(setting.name)
+
+
+def _about(setting: Setting) -> str:
+    return _(_schema_of(setting).text("description"))
+
+
+@cache
+def _words(path: str) -> str:
+    """What a setting is found by: its label, description and choices in every language, and its path."""
+    setting = SETTINGS[path]
+    said = (setting.leaf.label, _about(setting), *setting.leaf.labels.values())
+    found = dict.fromkeys(translated(one, language).lower() for language in LANGUAGES for one in said)
+    return " ".join((*found, path))
 
 
 def _is_nullable(setting: Setting) -> bool:

@@ -39,6 +39,7 @@ class MemberView(Value, frozen=True, kw_only=True):
     """Somebody in a space; what the viewer may not change is not offered. An empty tuple is nothing to choose."""
 
     row: SpaceMembership
+    is_self: bool
     face: Face
     about: str
     address: str
@@ -171,6 +172,7 @@ def _member(
     has_model = may_change and (is_character or is_self)
     return MemberView(
         row=member,
+        is_self=is_self,
         face=face(member.cached_display_name, row.thumbnail),
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),

@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Persona
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.forms import one_newline, typed
@@ -19,20 +20,20 @@ from tavernkit.values import Value
 PERSONAS_PER_PAGE = 100
 
 POSITIONS: Final = {
-    "in_prompt": "Among the prompts",
-    "top_of_note": "Above the author's note",
-    "bottom_of_note": "Below the author's note",
-    "at_depth": "In the chat, at a depth",
-    "none": "Nowhere; only the name is used",
+    "in_prompt": _("In prompt"),
+    "top_of_note": _("Before author's note"),
+    "bottom_of_note": _("After author's note"),
+    "at_depth": _("At depth"),
+    "none": _("None (name only)"),
 }
-ROLES: Final = {"system": "System", "user": "User", "assistant": "Assistant"}
+ROLES: Final = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
 LABELS: Final = {
-    "name": "Name",
-    "description": "Description",
-    "position": "Where the description goes",
-    "depth": "Depth, in messages from the end",
-    "role": "Role at a depth",
-    "is_default": "New stories begin with this persona",
+    "name": _("Name"),
+    "description": _("Description"),
+    "position": _("Position of description"),
+    "depth": _("Depth"),
+    "role": _("Role at depth"),
+    "is_default": _("Default persona"),
 }
 
 
@@ -75,9 +76,9 @@ async def personas_view(runtime: Runtime, viewer: Viewer, after: str | None = No
 def differences(mine: PersonaForm, theirs: PersonaForm) -> tuple[tuple[str, str], ...]:
     """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
     wanted = mine.fields()
-    named = {"position": POSITIONS, "role": ROLES, "is_default": {"True": "Yes", "False": "No"}}
+    named = {"position": POSITIONS, "role": ROLES, "is_default": {"True": _("Yes"), "False": _("No")}}
     return tuple(
-        (LABELS[name], named.get(name, {}).get(str(now), str(now)) or "Nothing")
+        (LABELS[name], named.get(name, {}).get(str(now), str(now)) or _("Empty"))
         for name, now in theirs.fields().items()
         if now != wanted[name]
     )

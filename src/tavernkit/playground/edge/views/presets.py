@@ -11,6 +11,8 @@ from anyio import to_thread
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.languages import Sentence
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
@@ -28,38 +30,39 @@ FACTS_SHOWN = 300
 SHORT_FACT = 80
 
 KIND_NAMES: Final[Mapping[str, str]] = {
-    "chat": "Chat completion",
-    "text": "Text completion",
-    "instruct": "Instruct templates",
-    "context": "Context templates",
-    "system_prompt": "System prompts",
-    "reasoning": "Reasoning templates",
-    "master": "Several in one file",
-    "risuai": "RisuAI prompts",
-    "module": "RisuAI modules",
+    "chat": _("Chat completion"),
+    "text": _("Text completion"),
+    "instruct": _("Instruct templates"),
+    "context": _("Context templates"),
+    "system_prompt": _("System prompts"),
+    "reasoning": _("Reasoning templates"),
+    "master": _("Master exports"),
+    "risuai": _("RisuAI presets"),
+    "module": _("RisuAI modules"),
 }
 CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
 
-PLAIN_CARD: Final = "as it comes"
+PLAIN_CARD: Final = _("default format")
 """What a card says that has no text of its own."""
 
 _TEMPLATE: Final = "promptTemplate"
 """Where a preset of RisuAI has its cards."""
 
 SAMPLERS: Final[Mapping[str, str]] = {
-    "temperature": "Temperature",
-    "top_p": "Top P",
-    "top_k": "Top K",
-    "min_p": "Min P",
-    "top_a": "Top A",
-    "frequency_penalty": "Frequency penalty",
-    "presence_penalty": "Presence penalty",
-    "repetition_penalty": "Repetition penalty",
-    "seed": "Seed",
-    "openai_max_context": "Context, in tokens",
-    "openai_max_tokens": "Reply, in tokens",
+    "temperature": _("Temperature"),
+    "top_p": _("Top P"),
+    "top_k": _("Top K"),
+    "min_p": _("Min P"),
+    "top_a": _("Top A"),
+    "frequency_penalty": _("Frequency penalty"),
+    "presence_penalty": _("Presence penalty"),
+    "repetition_penalty": _("Repetition penalty"),
+    "seed": _("Seed"),
+    "openai_max_context": _("Context size"),
+    "openai_max_tokens": _("Response length"),
 }
+ROLES: Final[Mapping[str, str]] = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
 
 
 class PresetRow(Value, frozen=True, kw_only=True):
@@ -109,7 +112,7 @@ class PresetFactView(Value, frozen=True, kw_only=True):
     """A field of a preset."""
 
     name: str
-    value: str
+    value: str | float
     is_long: bool = False
 
 
@@ -192,12 +195,12 @@ def _common(row: Preset, viewer: Viewer, default: UUID | None) -> dict[str, Any]
 def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
     estimator = default_estimator()
     listed = listed_prompts(preset)
-    ordered = sum(1 for _, enabled in listed if enabled is not None)
+    ordered = sum(enabled is not None for prompt, enabled in listed)
     return tuple(
         PresetPromptView(
             identifier=storable(prompt.identifier),
-            name=shown_name(storable(prompt.name or prompt.identifier) or "Without a name"),
-            role=storable(prompt.role),
+            name=_prompt_name(prompt),
+            role=ROLES.get(prompt.role, storable(prompt.role)),
             place=_place(prompt),
             content=storable(prompt.content),
             is_marker=prompt.marker,
@@ -211,13 +214,18 @@ def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
 
 
 def _place(prompt: PresetPrompt) -> str:
-    return f"in the chat at depth {prompt.injection_depth}" if prompt.injection_position == 1 else ""
+    return _("at depth {depth}", depth=prompt.injection_depth) if prompt.injection_position == 1 else ""
+
+
+def _prompt_name(prompt: PresetPrompt) -> str:
+    name = storable(prompt.name or prompt.identifier)
+    return shown_name(name) if name.strip() else _("Unnamed")
 
 
 def _samplers(preset: ChatPreset) -> list[PresetFactView]:
     values = {name: getattr(preset, field) for field, name in SAMPLERS.items()}
     return [
-        PresetFactView(name=name, value=f"{value:,}" if isinstance(value, int) else f"{value:g}")
+        PresetFactView(name=name, value=int(value) if float(value).is_integer() else value)
         for name, value in values.items()
     ]
 
@@ -232,15 +240,19 @@ def _cards(preset: RisuSettings) -> list[PresetFactView]:
 
 def _module_parts(module: Module) -> list[PresetFactView]:
     """What is in a module of RisuAI."""
-    parts = {
-        "Description": module.description,
-        "Namespace": module.namespace or "",
-        "Lore entries": len(module.lore) or "",
-        "Regex scripts": len(module.scripts) or "",
-        "Triggers": len(module.triggers) or "",
-        "Toggles": module.toggles,
+    parts: Mapping[str, str | int] = {
+        _("Description"): module.description,
+        _("Namespace"): module.namespace or "",
+        _("Lore entries"): len(module.lore),
+        _("Regex scripts"): len(module.scripts),
+        _("Triggers"): len(module.triggers),
+        _("Toggles"): module.toggles,
     }
-    return [_fact(name, value if isinstance(value, str) else f"{value:,}") for name, value in parts.items() if value]
+    return [
+        _fact(name, value) if isinstance(value, str) else PresetFactView(name=name, value=value)
+        for name, value in parts.items()
+        if value
+    ]
 
 
 def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
@@ -257,5 +269,6 @@ def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
 
 def _fact(name: str, value: Json) -> PresetFactView:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = storable(text)
-    return PresetFactView(name=storable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)
+    text = text if isinstance(text, Sentence) else storable(text)
+    is_long = "\n" in text or len(text) > SHORT_FACT
+    return PresetFactView(name=name if isinstance(name, Sentence) else storable(name), value=text, is_long=is_long)

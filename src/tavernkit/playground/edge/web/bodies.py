@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from tavernkit.errors import ParseError
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.reading import check_nesting
 
@@ -59,7 +60,7 @@ def take_up_to(request: Request, max_bytes: int) -> None:
 
 
 def too_large(max_bytes: int) -> Refused:
-    return Refused(code="too_large", sentence=f"That is too much at once; at most {max_bytes:,} bytes are taken.")
+    return Refused("too_large", _("The request is too large. At most {limit} bytes are accepted.", limit=max_bytes))
 
 
 class GuardedRoute(APIRoute):
@@ -127,7 +128,7 @@ def _declared_length(request: Request) -> int:
 
 def _parsed(body: bytes) -> Any:
     if sum(body.count(mark) for mark in (b",", b"[", b"{")) > MAX_MARKS:
-        raise Refused(code="invalid", sentence="The body of the request holds too many values.")
+        raise Refused("invalid", _("The body of the request holds too many values."))
     try:
         check_nesting(body.decode("latin-1"), "The body of the request", MAX_MARKS)
     except ParseError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -10,8 +10,9 @@ from fastapi import Form
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticUndefined
+from pydantic_core import ErrorDetails, PydanticUndefined
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.schemas import derived
 from tavernkit.playground.edge.web.rendering import render
@@ -31,10 +32,46 @@ def understood(model: type[M], **fields: Any) -> M:
     try:
         return model(**fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
-        message = first["msg"][:1].lower() + first["msg"][1:]
-        raise Refused(code="invalid", sentence=f"Look at the {field} again: {message}.") from None
+        raise Refused("invalid", problem_in(error.errors()[0])) from None
+
+
+FIELDS = {
+    "": _("The form"),
+    "content": _("Content"),
+    "depth": _("Depth"),
+    "description": _("Description"),
+    "name": _("Name"),
+    "position": _("Position"),
+    "role": _("Role"),
+    "talkativeness": _("Talkativeness"),
+    "title": _("Title"),
+}
+"""What pages call the fields of forms; others are called by their own names."""
+
+
+def problem_in(problem: ErrorDetails, labels: Mapping[str, str] = FIELDS) -> str:
+    """What is wrong with a field, and what it takes, from what pydantic found."""
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    field, limits = labels.get(name, name.replace("_", " ")), problem.get("ctx", {})
+    match problem["type"]:
+        case "missing" | "string_too_short":
+            return _("{field} is required.", field=field)
+        case "string_too_long" | "too_long":
+            return _("{field} is too long. At most {limit} are allowed.", field=field, limit=limits["max_length"])
+        case "greater_than_equal":
+            return _("{field} must be at least {limit}.", field=field, limit=limits["ge"])
+        case "greater_than":
+            return _("{field} must be more than {limit}.", field=field, limit=limits["gt"])
+        case "less_than_equal":
+            return _("{field} must be at most {limit}.", field=field, limit=limits["le"])
+        case "int_parsing" | "int_parsing_size" | "int_type" | "int_from_float":
+            return _("{field} must be a whole number.", field=field)
+        case "float_parsing" | "float_type" | "finite_number":
+            return _("{field} must be a number.", field=field)
+        case "literal_error" | "enum":
+            return _("{field} must be one of: {choices}.", field=field, choices=limits["expected"])
+        case _:
+            return _("{field} is not valid: {reason}.", field=field, reason=problem["msg"])
 
 
 def typed(cls: type[M]) -> type[M]:
@@ -70,7 +107,8 @@ def whole_number(text: str, *, name: str, least: int, most: int) -> int:
     digits = number.removeprefix("-")
     if digits.isascii() and digits.isdigit() and len(digits) <= 10 and least <= int(number) <= most:
         return int(number)
-    raise Refused(code="invalid", sentence=f"{name} is a whole number from {least:,} to {most:,}.")
+    sentence = _("{field} must be a whole number from {least} to {most}.", field=name, least=least, most=most)
+    raise Refused("invalid", sentence)
 
 
 def page(template: str, refused: Refused | None = None, /, **context: object) -> HTMLResponse:

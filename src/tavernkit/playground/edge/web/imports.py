@@ -10,13 +10,15 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
+from tavernkit.playground.base.languages import Sentence
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import answer, refusal, wants_streams
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import received_form
-from tavernkit.reading import ImportReport
+from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Value
 
 MAX_FILES = 50
@@ -52,9 +54,9 @@ async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) ->
         async with received_form(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as form:
             named = [(file.filename, file) for file in form.files if file.filename]
             if not named:
-                raise Refused(code="invalid", sentence="Choose a file first.")
+                raise Refused("invalid", _("Choose a file first."))
             return [
-                await _outcome(titled(name, "File"), import_one(await file.read(), PurePath(name).stem))
+                await _outcome(titled(name, _("File")), import_one(await file.read(), PurePath(name).stem))
                 for name, file in named
             ]
     except Refused as refused:
@@ -83,6 +85,10 @@ async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedVie
         file=file,
         name=made.name,
         address=made.address,
-        remarks=tuple((storable(note.path), storable(note.message)) for note in notes[:NOTES_SHOWN]),
+        remarks=tuple((storable(note.path), _remark(note)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
     )
+
+
+def _remark(note: Note) -> str:
+    return note.message if isinstance(note.message, Sentence) else storable(note.message)

@@ -16,7 +16,8 @@ from tavernkit.playground.base.languages import (
     ngettext,
     translated,
 )
-from tavernkit.playground.base.languages.sentences import written
+from tavernkit.playground.base.languages.catalogues import ENGLISH
+from tavernkit.playground.base.languages.sentences import filled_in, template_in, written
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
@@ -36,6 +37,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         finalize=_in_readers_language,
     )
+    # JSON in a page is UTF-8 like the page: a letter of another alphabet is two or three bytes then, and not six.
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False}
     environment.globals["_"] = _gettext
     environment.globals["ngettext"] = _ngettext
     environment.globals["current_language"] = current_language
@@ -65,6 +68,9 @@ def _number(value: float) -> str:
 
 
 def _gettext(template: str, /, **values: object) -> str:
+    if not values and current_language() == ENGLISH:
+        # Most of what a page says; there are hundreds on a long one.
+        return template
     return _shown(gettext(template, **values))
 
 
@@ -74,12 +80,12 @@ def _ngettext(one: str, many: str, count: int, /, **values: object) -> str:
 
 def _shown(sentence: Sentence) -> str:
     """The sentence in the reader's language; with HTML among its values it is HTML, and the rest of it is escaped."""
-    marked = {name: value for name, value in sentence.values.items() if isinstance(value, Markup)}
-    if not marked:
+    if not any(isinstance(value, Markup) for value in sentence.values.values()):
         return translated(sentence)
-    # The places of HTML stay open while everything around them is escaped.
-    places = Sentence(sentence.template, sentence.plural, sentence.values | {name: f"{{{name}}}" for name in marked})
-    return escape(translated(places)).format(**marked)
+    language = current_language()
+    values = {name: escape(written(value, language)) for name, value in sentence.values.items()}
+    shown = filled_in(escape(template_in(language, sentence)), values, language)
+    return Markup(shown)  # noqa: S704 - the template and each value are escaped
 
 
 def local_time(moment: datetime) -> Markup:

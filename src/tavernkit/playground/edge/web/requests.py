@@ -12,6 +12,7 @@ from markupsafe import Markup
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.authentication import viewer_of
@@ -28,14 +29,14 @@ API_PREFIX = "/api/v1"
 PROBLEM = "problem"
 """The place that every page has for why something was not done."""
 TOAST = "toast"
-FAILED = "That did not work"
+FAILED = _("Request failed")
 TITLES = {
-    403: "Not allowed",
-    404: "Not here",
-    405: "Not like this",
-    422: "That cannot be read",
-    503: "Try again soon",
-    507: "No room left",
+    403: _("Not allowed"),
+    404: _("Not found"),
+    405: _("Method not allowed"),
+    422: _("Invalid input"),
+    503: _("Try again later"),
+    507: _("Storage full"),
 }
 
 
@@ -143,7 +144,7 @@ def problem(request: Request, status: int, sentence: str, *, title: str = FAILED
     return HTMLResponse(str(render("error.html", status=status, title=title, sentence=sentence)), status)
 
 
-async def to_sign_in(request: Request, _: Exception) -> Response:
+async def to_sign_in(request: Request, _error: Exception) -> Response:
     """Where somebody who is not signed in is sent; from there they come back."""
     seen = request.url.path if request.method == "GET" else "/"
     if request.url.query and request.method == "GET":
@@ -152,4 +153,4 @@ async def to_sign_in(request: Request, _: Exception) -> Response:
 
 
 def missing() -> HTTPException:
-    return HTTPException(404, "There is nothing here, or it belongs to somebody else.")
+    return HTTPException(404, _("This page does not exist, or it belongs to somebody else."))

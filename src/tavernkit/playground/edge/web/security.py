@@ -17,6 +17,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.edge.web.authentication import api_key_in
 
 # The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
@@ -50,7 +52,7 @@ Answering: TypeAlias = Callable[[str, int, str], Response]
 
 def plain_answer(_path: str, status: int, sentence: str) -> Response:
     """Nothing but the sentence: a page could not fetch its styles either."""
-    return PlainTextResponse(f"{sentence}\n", status)
+    return PlainTextResponse(f"{translated(sentence)}\n", status)
 
 
 def add_security_headers(headers: MutableHeaders) -> None:
@@ -92,11 +94,11 @@ class SecurityMiddleware:
         host = headers.get("host", "")
         name = _host_name(host)
         if name not in self.hosts and not _is_this_machine(name) and not (self.any_address and _is_address(name)):
-            return 421, f"TavernKit does not answer to the name {name!r}. If it should, add it to TAVERNKIT_HOSTNAMES."
+            return 421, _("TavernKit does not answer to the name “{name}”. Add it to TAVERNKIT_HOSTNAMES.", name=name)
         if method not in _SAFE_METHODS and api_key_in(headers) is None and not _is_from_our_pages(headers, host):
-            return 403, (
-                "This change was asked for by a page that is not TavernKit's, so it was not made. "
-                "Programs use an API key, or an Origin header that names this server."
+            return 403, _(
+                "This request comes from a page of another site, so nothing was changed. "
+                "Programs must send an API key, or an Origin header that names this server."
             )
         return None
 

@@ -11,6 +11,8 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.web.bodies import take_up_to, too_large
 
@@ -29,7 +31,7 @@ class ReceivedForm(NamedTuple):
 async def received_form(request: Request, *, field: str, max_files: int, max_bytes: int) -> AsyncIterator[ReceivedForm]:
     """A multipart form whose files are spooled to the disk; gone when the block ends."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise _invalid(f"Files are sent as a form (multipart/form-data) with the field {field!r}.")
+        raise _invalid(_("Send files as a form (multipart/form-data) with the field “{field}”.", field=field))
     take_up_to(request, max_bytes + FORM_BYTES)
     try:
         # One more than allowed, so that we say what is wrong in our own words.
@@ -41,7 +43,9 @@ async def received_form(request: Request, *, field: str, max_files: int, max_byt
     except Refused:
         raise too_large(max_bytes) from None
     except (MultiPartException, ClientDisconnect, UnicodeDecodeError):
-        raise _invalid("The form cannot be read: it is damaged, it ends too soon, or it has too many parts.") from None
+        raise _invalid(
+            _("The form cannot be read: it is damaged, incomplete, or has too many parts. Send it again.")
+        ) from None
     try:
         fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
         yield ReceivedForm(_files(form, field, max_files), fields)
@@ -54,7 +58,7 @@ async def one_file(request: Request, *, max_bytes: int) -> bytes:
     async with received_form(request, field="file", max_files=1, max_bytes=max_bytes) as form:
         data = await form.files[0].read()
     if not data:
-        raise _invalid("The file is empty.")
+        raise _invalid(_("The file is empty. Choose another one."))
     return data
 
 
@@ -72,11 +76,11 @@ ONE_FILE = file_body("file")
 def _files(form: FormData, field: str, max_files: int) -> list[UploadFile]:
     files = [value for name, value in form.multi_items() if name == field and isinstance(value, UploadFile)]
     if not files:
-        raise _invalid(f"The form has no file in the field {field!r}.")
+        raise _invalid(_("The form has no file in the field “{field}”.", field=field))
     if len(files) > max_files:
-        raise _invalid(f"At most {max_files:,} files can be sent at once.")
+        raise _invalid(ngettext("Send at most {count} file at once.", "Send at most {count} files at once.", max_files))
     return files
 
 
 def _invalid(sentence: str) -> Refused:
-    return Refused(code="invalid", sentence=sentence)
+    return Refused("invalid", sentence)

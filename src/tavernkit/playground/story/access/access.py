@@ -45,9 +45,9 @@ from tavernkit.values import Value
 def require_in_use(conversation: Conversation) -> None:
     """Refuse a change in a conversation that is archived or not complete yet."""
     if conversation.status == "archived":
-        raise Refused("conflict", "This conversation is archived. Bring it back into use before you change it.")
+        raise Refused("conflict", _("This conversation is archived. Restore it to change it."))
     if conversation.status != "ready":
-        raise Refused("conflict", "This conversation is still being copied. Wait until it is complete.")
+        raise Refused("conflict", _("This conversation is still being copied. Try again in a moment."))
 
 
 class Access(IntEnum):
@@ -185,9 +185,9 @@ async def _space_access(session: AsyncSession, space: Space, viewer: Viewer) -> 
 
 def _require(access: SpaceAccess, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
     if access.level < needs and not is_own:
-        raise Refused("forbidden", "You may look at this, but not change it.")
+        raise Refused("forbidden", _("You can read this, but not change it."))
     if access.space.status == "archived" and needs > Access.READ and not even_archived:
-        raise Refused("forbidden", "This space is archived. Its owner can bring it back into use.")
+        raise Refused("forbidden", _("This space is archived. Its owner can restore it."))
 
 
 async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:

@@ -16,6 +16,7 @@ from tavernkit.artifacts import (
     is_on_page,
     redacted,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.schemas import Document
 from tavernkit.playground.base.storable import presentable, storable
@@ -29,7 +30,7 @@ def in_words(key: str) -> str:
     """A key or a tag as words: `max_hp` and `maxHp` are Max hp."""
     words = " ".join(_JOINTS.split(key[: LONGEST_KEY * 4])).strip()
     if not words:
-        return "Nameless"
+        return _("Unnamed")
     name = shown_name(storable(words))
     # A word in capitals is one that is spelled so.
     parts = [part if part.isupper() else part.lower() for part in name.split()]

@@ -177,7 +177,12 @@ async def restore_version(
         wanted = existing(await version_at(session, conversation_id, tag, version), _("version"))
         if wanted.content_type != artifact.content_type:
             raise Refused(
-                "conflict", f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now."
+                "conflict",
+                _(
+                    "This version is {old}, and the artifact is {new} now. Choose a version of the same type.",
+                    old=wanted.content_type,
+                    new=artifact.content_type,
+                ),
             )
         end = await end_of_path(session, conversation_id)
         store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))

@@ -20,6 +20,7 @@ from tavernkit import characters
 from tavernkit.characters import CharacterCard
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.database.models import Character, CharacterVersion, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.values import Value
@@ -44,6 +45,28 @@ def searched_tags(text: str) -> set[str]:
     lines = text.split("\n")
     return {line[1:] for line in lines[NAME_LINES:-1] if line.startswith("#") and len(line) > 1}
 
+
+LABELS: Mapping[str, str] = {
+    "name": _("Name"),
+    "nickname": _("Nickname"),
+    "tags": _("Tags"),
+    "description": _("Description"),
+    "personality": _("Personality"),
+    "scenario": _("Scenario"),
+    "first_mes": _("First message"),
+    "alternate_greetings": _("Alternate greetings"),
+    "group_only_greetings": _("Group-only greetings"),
+    "mes_example": _("Example messages"),
+    "system_prompt": _("System prompt"),
+    "post_history_instructions": _("Post-history instructions"),
+    "creator_notes": _("Creator's notes"),
+    "creator": _("Creator"),
+    "character_version": _("Character version"),
+    "character_book": _("Embedded lorebook"),
+    "assets": _("Files"),
+    "extensions": _("Extensions"),
+}
+"""What pages call the fields of a card."""
 
 EXCERPT = 500
 MAX_TAGS = 200

@@ -30,6 +30,8 @@ from tavernkit.errors import ParseError, PngParseError, TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset
+from tavernkit.playground.base.languages import Sentence, ngettext, sentence_of
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
@@ -66,6 +68,12 @@ class Picture(Value, frozen=True, kw_only=True):
     thumbnail: NewBlob
 
 
+def reason_of(error: TavernKitError) -> str:
+    """What an error says, without what cannot be stored of a file that it quotes."""
+    said = sentence_of(error)
+    return said if isinstance(said, Sentence) else storable(said)
+
+
 def read_picture(data: bytes) -> Picture:
     """Decode a picture. A PNG keeps its pixels and its animation; others are turned upright and become PNG.
 
@@ -82,7 +90,7 @@ def read_picture(data: bytes) -> Picture:
                 if png is None or len(png) > MAX_BLOB_BYTES:
                     png = _saved(upright, LARGEST_SIZE, "PNG")
         except _DAMAGE as error:
-            raise PictureError(f"The picture cannot be read: {_reason(error)}") from None
+            raise PictureError(_("The picture cannot be read: {reason}", reason=_reason(error))) from None
     return Picture(png=NewBlob.of(png), thumbnail=NewBlob.of(thumbnail))
 
 
@@ -90,8 +98,12 @@ def _check_size(image: Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise PictureError(
-            f"The picture has {width:,} × {height:,} pixels, and at most {MAX_PIXELS:,} in all can be shown. "
-            "Make it smaller."
+            _(
+                "The picture is too large: {width} × {height} pixels. The limit is {limit} pixels in all. Resize it.",
+                width=width,
+                height=height,
+                limit=MAX_PIXELS,
+            )
         )
 
 
@@ -131,13 +143,14 @@ def _saved(image: Image.Image, size: tuple[int, int], format: str, **options: in
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, UnidentifiedImageError):
-        return "it is no PNG, JPEG, WebP or GIF."
-    return f"{str(error).rstrip('.') or 'it is damaged'}."
+        return _("it is not a PNG, JPEG, WebP or GIF file.")
+    return f"{storable(str(error)).rstrip('.')}." if str(error) else _("it is damaged.")
 
 
 MAX_FILE_BYTES = characters.CardLimits().file_bytes
 MAX_ASSETS_BYTES = 128 * 1024 * 1024
 MAX_NOTES = 20
+MAX_NOTE_CHARACTERS = 500
 
 
 class PreparedAsset(Value, frozen=True, kw_only=True):
@@ -171,24 +184,28 @@ def prepare(file: bytes) -> PreparedFile:
     A picture or asset that cannot be read is left out, and a note says so.
     """
     bundle = characters.load(file)
-    notes = [f"{note.path}: {note.message}" for note in bundle.report.notes if note.outcome != "exact"]
+    notes = [_note(f"{note.path}: {note.message}") for note in bundle.report.notes if note.outcome != "exact"]
     picture = None
     if bundle.image is not None:
         try:
             picture = read_picture(bundle.image)
         except PictureError as error:
-            notes.append(str(error))
+            notes.append(sentence_of(error))
     card = _with_module(bundle, notes)
     assets = _assets(bundle.assets, bundle.card.character.assets or (), notes)
     if len(notes) > MAX_NOTES:
-        notes[MAX_NOTES - 1 :] = [f"{len(notes) - MAX_NOTES + 1} further notes"]
+        notes[MAX_NOTES - 1 :] = [ngettext("and {count} more", "and {count} more", len(notes) - MAX_NOTES + 1)]
     return PreparedFile(
         sha256=hashlib.sha256(file).hexdigest(),
         card=card,
         picture=picture,
         assets=assets,
-        notes=tuple(storable(note)[:500] for note in notes),
+        notes=tuple(notes),
     )
+
+
+def _note(text: str) -> str:
+    return storable(text)[:MAX_NOTE_CHARACTERS]
 
 
 def _with_module(bundle: Bundle, notes: list[str]) -> CharacterCard:
@@ -196,7 +213,9 @@ def _with_module(bundle: Bundle, notes: list[str]) -> CharacterCard:
     try:
         module = module_of(bundle)
     except ParseError as error:
-        notes.append(f"{MODULE_FILE}: its triggers and scripts are left out. {error}")
+        notes.append(
+            _("{file}: triggers and scripts were skipped. {reason}", file=MODULE_FILE, reason=_note(str(error)))
+        )
         return bundle.card
     if module is None:
         return bundle.card
@@ -216,19 +235,25 @@ def _assets(
     size = 0
     for file in files:
         if storable(file.uri)[:2000] != file.uri:
-            notes.append(f"{file.name}: left out, because its name is too long or no text")
+            notes.append(_("{file}: skipped, because its name is too long or not valid.", file=_note(file.name)))
             continue
         try:
             data = file.read()
         except ParseError as error:
-            notes.append(f"{file.name}: left out. {error}")
+            notes.append(_("{file}: skipped. {reason}", file=_note(file.name), reason=_note(str(error))))
             continue
         if len(data) > MAX_BLOB_BYTES:
-            notes.append(f"{file.name}: left out, because it is larger than {MAX_BLOB_BYTES:,} bytes")
+            notes.append(
+                _(
+                    "{file}: skipped, because it is larger than {limit} bytes.",
+                    file=_note(file.name),
+                    limit=MAX_BLOB_BYTES,
+                )
+            )
             continue
         size += len(data)
         if size > MAX_ASSETS_BYTES:
-            raise ParseError(f"The files inside the card take more than {MAX_ASSETS_BYTES:,} bytes.")
+            raise ParseError(_("The files inside the card take more than {limit} bytes.", limit=MAX_ASSETS_BYTES))
         asset = _named(file, by_path.get(embedded_path(file.uri) or ""), data, taken)
         taken.add((asset.kind, asset.name))
         prepared.append(asset)
@@ -276,7 +301,7 @@ async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID,
     try:
         data = await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
-        raise Refused("invalid", storable(str(error))) from None
+        raise Refused("invalid", _("The card cannot be exported: {reason}", reason=reason_of(error))) from None
     return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 

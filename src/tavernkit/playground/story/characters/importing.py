@@ -32,10 +32,11 @@ from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import stored
 from tavernkit.playground.base.realtime.bus import JOBS
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import storable, titled
+from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.characters.cards import (
     UNNAMED,
     Change,
@@ -46,7 +47,7 @@ from tavernkit.playground.story.characters.cards import (
     revise,
     stored_card,
 )
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare
+from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.values import Value
@@ -82,7 +83,7 @@ async def import_file(
     try:
         prepared = await asyncio.to_thread(prepare, file)
     except TavernKitError as error:
-        raise Refused("invalid", storable(str(error))) from None
+        raise Refused("invalid", _unreadable(error)) from None
     async with runtime.database.write() as session:
         target = None
         if character_id is not None:
@@ -126,14 +127,16 @@ async def store_file(
         return ImportedCharacter(
             outcome="skipped",
             character=namesake,
-            sentence=f"Skipped: {namesake.name} is here already, with a different card.",
+            sentence=_("Skipped: {name} already exists with a different card.", name=namesake.name),
         )
     if same_name == "version" or _is_bumped(namesakes, namesake, prepared):
         return await _update(session, runtime, namesake, prepared)
     added = await _add(session, runtime, owner_id, prepared)
     return added.with_(
-        sentence=f"{added.character.name} was imported as a new character. "
-        f"A different card of the same name by the same creator is here already.",
+        sentence=_(
+            "{name} was imported as a new character. Another card with the same name and creator already exists.",
+            name=added.character.name,
+        ),
         namesake=namesake,
     )
 
@@ -169,7 +172,8 @@ async def _made_by(session: AsyncSession, owner_id: UUID, prepared: PreparedFile
         select(Character).where(*own, Character.file_sha256 == prepared.sha256).limit(1)
     )
     if row is not None:
-        return ImportedCharacter(outcome="same", character=row, sentence=f"This file is here already, as {row.name}.")
+        known = _("This file was already imported as {name}.", name=row.name)
+        return ImportedCharacter(outcome="same", character=row, sentence=known)
     earlier = (
         await session.execute(
             select(Character, CharacterVersion.number)
@@ -181,9 +185,8 @@ async def _made_by(session: AsyncSession, owner_id: UUID, prepared: PreparedFile
     if earlier is None:
         return None
     row, number = earlier
-    return ImportedCharacter(
-        outcome="same", character=row, sentence=f"This file is version {number} of {row.name}, which is newer by now."
-    )
+    older = _("This file is version {number} of {name}, which has a newer version.", number=str(number), name=row.name)
+    return ImportedCharacter(outcome="same", character=row, sentence=older)
 
 
 async def _namesakes(session: AsyncSession, owner_id: UUID, prepared: PreparedFile) -> list[Character]:
@@ -246,7 +249,7 @@ async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared
     return ImportedCharacter(
         outcome="imported",
         character=row,
-        sentence=f"{row.name} was imported.",
+        sentence=_("{name} was imported.", name=row.name),
         notes=(*prepared.notes, *await _link_book(session, runtime, row, before="")),
     )
 
@@ -271,12 +274,16 @@ async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepa
 
 
 def _nothing_new(row: Character, prepared: PreparedFile) -> ImportedCharacter:
-    sentence = f"The file says what {row.name} says already."
+    sentence = _("{name} already has this card.", name=row.name)
     return ImportedCharacter(outcome="same", character=row, sentence=sentence, notes=prepared.notes)
 
 
 def _updated_sentence(row: Character) -> str:
-    return f"{row.name} was here already and is now version {row.version}. The card before is kept."
+    return _(
+        "{name} was updated to version {version}. The previous version is kept.",
+        name=row.name,
+        version=str(row.version),
+    )
 
 
 async def _changes(session: AsyncSession, row: Character, prepared: PreparedFile) -> tuple[Change, ...]:
@@ -290,10 +297,10 @@ async def _link_book(session: AsyncSession, runtime: Runtime, row: Character, *,
     if row.owner_id is None or name in ("", before):
         return ()
     if await link_named_book(runtime, session, row.owner_id, name, character_id=row.id):
-        return (f"The lorebook {name} is linked with this character.",)
+        return (_("The lorebook {lorebook} is linked to this character.", lorebook=name),)
     if embedded_book(row) is not None:
         return ()
-    return (f"The card names the lorebook {name}, which is not here. It is linked once you import it.",)
+    return (_("The card uses the lorebook {lorebook}, which is missing. Import it to link it.", lorebook=name),)
 
 
 async def _changed_files(session: AsyncSession, row: Character, prepared: PreparedFile) -> list[Change]:
@@ -391,7 +398,7 @@ async def import_staged_files(work: JobWork) -> dict[str, Any]:
     """Import the files that are left, each in a transaction with its outcome, and count what became of all."""
     job_id, owner_id = work.claim.job_id, work.claim.owner_id
     if owner_id is None:
-        raise TavernKitError("An import belongs to nobody, so nothing can be imported.")
+        raise TavernKitError(_("The import has no owner, so nothing was imported."))
     database = work.runtime.database
     last = -1
     while True:
@@ -414,7 +421,13 @@ async def import_staged_files(work: JobWork) -> dict[str, Any]:
 async def _lay_down(session: AsyncSession, job_id: UUID, position: int, file: SentFile) -> int:
     name = titled(file.filename or "", f"file {position + 1}", limit=300)
     if (file.size or 0) > MAX_FILE_BYTES:
-        outcome = _failed(f"The file has {file.size:,} bytes; at most {MAX_FILE_BYTES:,} are read.")
+        outcome = _failed(
+            _(
+                "The file is too large: {size} bytes. The limit is {limit} bytes.",
+                size=file.size,
+                limit=MAX_FILE_BYTES,
+            )
+        )
         session.add(JobFile(job_id=job_id, position=position, name=name, outcome=outcome, data=None))
         return 0
     data = await file.read()
@@ -432,7 +445,7 @@ async def _import(work: JobWork, owner_id: UUID, file: JobFile) -> None:
         prepared = await asyncio.to_thread(prepare, file.data or b"")
     except TavernKitError as error:
         async with runtime.database.write() as session:
-            await _settle(work, session, file, _failed(storable(str(error))))
+            await _settle(work, session, file, _failed(_unreadable(error)))
         return
     async with runtime.database.write() as session:
         # A job that was queued before there was a choice has none.
@@ -465,18 +478,22 @@ def outcome_of(imported: ImportedCharacter) -> dict[str, Any]:
     """What is stored about a file that was imported."""
     return {
         "outcome": imported.outcome,
-        "sentence": imported.sentence,
+        "sentence": stored(imported.outcome, imported.sentence),
         "character_id": str(imported.character.id),
         "changed": [change.field for change in imported.changes],
-        "notes": list(imported.notes),
+        "notes": [stored("note", note) for note in imported.notes],
         "namesake_id": None if imported.namesake is None else str(imported.namesake.id),
     }
+
+
+def _unreadable(error: TavernKitError) -> str:
+    return _("The file cannot be read: {reason}", reason=reason_of(error))
 
 
 def _failed(sentence: str) -> dict[str, Any]:
     return {
         "outcome": "failed",
-        "sentence": sentence,
+        "sentence": stored("failed", sentence),
         "character_id": None,
         "changed": [],
         "notes": [],
@@ -501,7 +518,10 @@ async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, positi
         added = await find_character(session, added_id, viewer, to_change=True)
         is_used = select(SpaceMembership.id).where(SpaceMembership.character_id == added_id).limit(1)
         if added.version > 1 or await session.scalar(is_used) is not None:
-            raise Refused("conflict", f"{added.name} was edited or is in a story, so it stays a character of its own.")
+            raise Refused(
+                "conflict",
+                _("{name} was edited or is in a story, so it cannot become a version.", name=added.name),
+            )
         file.outcome = outcome_of(await add_as_version(session, runtime, row, added))
         if job.result:
             counts = {"imported": job.result["imported"] - 1, "updated": job.result["updated"] + 1}

@@ -85,7 +85,7 @@ def may_change(row: Character, viewer: Viewer) -> bool:
 def check_changeable(row: Character, viewer: Viewer) -> None:
     """Refuse those who may see this character but not change it."""
     if not may_change(row, viewer):
-        raise Refused("forbidden", "This character is everybody's. Make a copy, and change that.")
+        raise Refused("forbidden", _("This character is shared. Duplicate it and edit the copy."))
 
 
 async def characters_page(
@@ -131,7 +131,7 @@ async def used_tags(session: AsyncSession, viewer: Viewer, *, scope: Scope, limi
     owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
     texts = await session.scalars(select(Character.search_text).where(owner, Character.status == "ready"))
     counts = Counter(tag for text in texts for tag in searched_tags(text))
-    return sorted(tag for tag, _ in counts.most_common(limit))
+    return sorted(tag for tag, count in counts.most_common(limit))
 
 
 async def spaces_with(session: AsyncSession, character_id: UUID) -> list[tuple[UUID | None, str]]:

@@ -36,13 +36,14 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import listed, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
-from tavernkit.playground.story.characters.cards import fill, revise, stored_card
+from tavernkit.playground.story.characters.cards import LABELS, fill, revise, stored_card
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterOut
-from tavernkit.playground.story.characters.files import PictureError, read_picture
+from tavernkit.playground.story.characters.files import PictureError, read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
 from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.runs.round_control import members_changed
@@ -75,7 +76,7 @@ async def edit_character(
 ) -> Character:
     """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
     if "name" in fields and not storable(fields["name"]).strip():
-        raise Refused("blank", "A character needs a name.")
+        raise Refused("blank", _("A character needs a name."))
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
         card = stored_card(row)
@@ -83,7 +84,7 @@ async def edit_character(
             edited = card.with_(character=card.character.with_(**_read_fields(fields)))
             unchanged = characters.write_card(edited) == row.data
         except TavernKitError as error:
-            raise Refused("invalid", storable(str(error))) from None
+            raise Refused("invalid", _("The card cannot be saved: {reason}", reason=reason_of(error))) from None
         if not unchanged:
             await revise(session, runtime, row, edited, "edited", runtime.clock())
         return row
@@ -141,7 +142,7 @@ async def set_avatar(
     try:
         read = await asyncio.to_thread(read_picture, picture)
     except PictureError as error:
-        raise Refused("invalid", storable(str(error))) from None
+        raise Refused("invalid", sentence_of(error)) from None
     now = runtime.clock()
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
@@ -190,7 +191,10 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
         update(SpaceMembership)
         .where(SpaceMembership.character_id == row.id, SpaceMembership.status == "active")
         .values(
-            status="removed", removed_at=now, removed_by_id=viewer.user_id, removed_reason="The character was deleted."
+            status="removed",
+            removed_at=now,
+            removed_by_id=viewer.user_id,
+            removed_reason=str(_("The character was deleted.")),
         )
         .returning(SpaceMembership.space_id)
     )
@@ -230,12 +234,12 @@ async def _drop_icon(session: AsyncSession, runtime: Runtime, row: Character) ->
     ]
     if not unused:
         return []
-    await session.execute(delete(CharacterAsset).where(CharacterAsset.id.in_([id for id, _ in unused])))
+    await session.execute(delete(CharacterAsset).where(CharacterAsset.id.in_([id for id, sha256 in unused])))
     default = icon.with_(uri="ccdefault:")
     kept = tuple(default if reference is icon else reference for reference in references)
     edited = card.with_(character=card.character.with_(assets=kept))
     await revise(session, runtime, row, edited, "picture", runtime.clock())
-    return [sha256 for _, sha256 in unused]
+    return [sha256 for id, sha256 in unused]
 
 
 async def _empty(session: AsyncSession, row: Character) -> None:
@@ -308,8 +312,8 @@ async def save_form(runtime: Runtime, viewer: Viewer, row: Character, typed: Car
     try:
         edit = CardEdit(version=version, **changed)
     except ValidationError as error:
-        fields = sorted({str(problem["loc"][0]).replace("_", " ") for problem in error.errors()})
-        raise Refused("too_long", f"This is more than a card can hold: {', '.join(fields)}. Shorten it.") from None
+        fields = listed([LABELS[field] for field in sorted({str(problem["loc"][0]) for problem in error.errors()})])
+        raise Refused("too_long", _("These fields are too long: {fields}. Shorten them.", fields=fields)) from None
     return await edit_character(runtime, viewer, row.id, version=version, fields=edit.fields())
 
 

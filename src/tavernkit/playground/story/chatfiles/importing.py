@@ -25,6 +25,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Job, JobFile, Space, SpaceMembership
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
@@ -99,13 +101,19 @@ async def import_chats(
     try:
         files, report = await asyncio.to_thread(source.read, data)
     except TavernKitError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
     total = sum(len(chat.messages) for chat in files)
     if total > MAX_MESSAGES or len(files) > MAX_CHATS:
         raise Refused(
             "too_long",
-            f"The file has {total:,} messages in {len(files):,} chats; at most {MAX_MESSAGES:,} messages and "
-            f"{MAX_CHATS:,} chats can be taken in at once.",
+            _(
+                "The file is too large: {messages} messages in {chats} chats. The limit is {most_messages} messages in "
+                "{most_chats} chats. Split the file.",
+                messages=total,
+                chats=len(files),
+                most_messages=MAX_MESSAGES,
+                most_chats=MAX_CHATS,
+            ),
         )
     if total > MAX_AT_ONCE:
         return await _start_job(runtime, viewer, source, data, steps=len(pieces_of(files)))
@@ -180,7 +188,7 @@ def _names(access: SpaceAccess, members: Sequence[SpaceMembership]) -> tuple[str
     )
 
 
-_GONE = "The space that the chats were for was deleted or archived, so nothing was imported."
+_GONE = _("The space of this import was deleted or archived, so nothing was imported.")
 
 
 async def carry_out_chat_import(work: JobWork) -> dict[str, Any]:
@@ -190,7 +198,7 @@ async def carry_out_chat_import(work: JobWork) -> dict[str, Any]:
         data = await session.scalar(select(JobFile.data).where(JobFile.job_id == job_id))
         is_shown = await session.get(Space, job_id) is None
     if data is None:
-        raise TavernKitError("The file is not there any more, so nothing was imported.")
+        raise TavernKitError(_("The file of this import is gone, so nothing was imported. Import it again."))
     files, report = await asyncio.to_thread(source.read, data)
     del data
     if not is_shown:

@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     TextContent,
 )
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.chatfiles.messages import (
@@ -102,7 +103,7 @@ class SpeakerFinder:
             cached_display_name=name,
             created_at=self._now,
             removed_at=self._now,
-            removed_reason="Only here as the author of what an imported chat says.",
+            removed_reason=str(_("Author in an imported chat.")),
         )
         self.new.append(member)
         self._characters[name] = member

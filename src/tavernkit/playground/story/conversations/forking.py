@@ -25,6 +25,7 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -118,7 +119,7 @@ async def fork(
     """
     name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
     if len(name) > MAX_TITLE_CHARACTERS:
-        raise Refused("too_long", f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
+        raise Refused("too_long", _("A title has at most {limit} characters.", limit=MAX_TITLE_CHARACTERS))
     try:
         async with runtime.database.write() as session:
             parent, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -182,7 +183,7 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
         .where(Message.id == message_id)
     )
     words = titled(" ".join(render_markdown(text or "").striptags().split()), "")
-    start = f"From message {seq:,}"
+    start = translated(_("From message {number}", number=seq))
     if not words:
         return start
     room = DEFAULT_TITLE_CHARACTERS - len(start) - len(": “”")
@@ -191,11 +192,11 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
 
 def _require_forkable(parent: Conversation, access: SpaceAccess, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
-        raise Refused("conflict", "This conversation is still being copied. Wait until it is complete.")
+        raise Refused("conflict", _("This conversation is still being copied. Try again in a moment."))
     if kind != "thread" and access.space.kind != "playground":
-        raise Refused("conflict", "Only a Playground has branches and checkpoints. Begin a thread instead.")
+        raise Refused("conflict", _("Only a playground has branches and checkpoints. Create a thread instead."))
     if visibility != "shared" and visibility != parent.visibility and access.level < Access.ADMINISTER:
-        raise Refused("forbidden", "Only the owner of the space decides that a conversation is private or public.")
+        raise Refused("forbidden", _("Only the owner of the space can make a conversation private or public."))
 
 
 def _visibility_of(parent: Conversation) -> ForkVisibility:
@@ -203,4 +204,4 @@ def _visibility_of(parent: Conversation) -> ForkVisibility:
 
 
 def _taken() -> Refused:
-    return Refused("taken", "Another conversation has this id. Ask again with a new one.")
+    return Refused("taken", _("Another conversation has this id. Try again with a new id."))

@@ -25,6 +25,7 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
@@ -121,7 +122,9 @@ async def _say(
 ) -> None:
     """Write all greetings at once: however many characters there are, it takes as many statements."""
     now = runtime.clock()
-    texts = [[TextContent(id=runtime.ids(), content=greeting.text) for greeting in heard] for _, _, heard in said]
+    texts = [
+        [TextContent(id=runtime.ids(), content=greeting.text) for greeting in heard] for _id, _speaker, heard in said
+    ]
     session.add_all(text for own in texts for text in own)
     await session.flush()
     messages = [
@@ -136,7 +139,9 @@ async def _say(
             swipes_count=len(own),
             created_at=now,
         )
-        for seq, ((id, speaker, _), own) in enumerate(zip(said, texts, strict=True), start=conversation.last_seq + 1)
+        for seq, ((id, speaker, _heard), own) in enumerate(
+            zip(said, texts, strict=True), start=conversation.last_seq + 1
+        )
     ]
     session.add_all(messages)
     conversation.last_seq += len(messages)
@@ -153,7 +158,7 @@ async def _say(
             metadata_={"greeting": position},
             created_at=now,
         )
-        for message, (_, _, heard), own in zip(messages, said, texts, strict=True)
+        for message, (_id, _speaker, heard), own in zip(messages, said, texts, strict=True)
         for position, (greeting, text) in enumerate(zip(heard, own, strict=True))
     )
     await session.flush()
@@ -290,9 +295,15 @@ async def create_conversation(
         of_space = (Conversation.space_id == space_id, Conversation.kind == "root")
         roots = await session.scalar(select(func.count()).select_from(Conversation).where(*of_space)) or 0
         if roots >= MAX_ROOTS:
-            raise Refused("conflict", f"A space holds at most {MAX_ROOTS:,} conversations.")
+            raise Refused(
+                "conflict", _("A space has at most {limit} conversations. Delete one first.", limit=MAX_ROOTS)
+            )
         conversation = await open_root(
-            session, runtime, space_id, title=titled(title, f"Conversation {roots + 1}"), visibility=visibility
+            session,
+            runtime,
+            space_id,
+            title=titled(title, translated(_("Conversation {number}", number=roots + 1))),
+            visibility=visibility,
         )
         if greeting:
             members = await active_members(session, space_id)
@@ -325,7 +336,7 @@ async def change_conversation(
         if title is not None:
             title = titled(title, "")
             if not title:
-                raise Refused("blank", "A conversation needs a title.")
+                raise Refused("blank", _("Enter a title."))
         advance(conversation, settings_version, what=_("conversation"), current=ConversationOut.of_row(conversation))
         if title is not None:
             conversation.title = title
@@ -356,7 +367,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
         if not may_restore(access):
-            raise Refused("forbidden", "You may look at this, but not change it.")
+            raise Refused("forbidden", _("You can read this, but not change it."))
         if access.space.status == "archived":
             access.space.status, access.space.updated_at = "active", now
             access.space.settings_version += 1
@@ -385,11 +396,11 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
             .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
         )
         if not others:
-            raise Refused("conflict", "A space keeps at least one conversation. Delete the space instead.")
+            raise Refused("conflict", _("A space has at least one conversation. Delete the space instead."))
         announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
 
 
 def _owners_choice() -> Refused:
-    return Refused("forbidden", "Only the owner of the space decides that a conversation is private or public.")
+    return Refused("forbidden", _("Only the owner of the space can make a conversation private or public."))

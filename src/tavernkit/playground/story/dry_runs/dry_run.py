@@ -31,6 +31,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Job, Message, SpaceMembership
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
@@ -120,7 +121,7 @@ async def _inputs(session: AsyncSession, work: JobWork, conversation_id: UUID) -
         kind="user_turn" if target_id is None else "regenerate",
         target_id=None if target_id is None else UUID(target_id),
         seed=work.claim.job_id.int,
-        otherwise="The conversation is gone, or who was to speak has left it. Choose another one.",
+        otherwise=_("The conversation was deleted, or its speaker has left. Choose another conversation."),
     )
     return await inputs_for(session, turn, work.runtime.clock()), turn.speaker.cached_display_name
 
@@ -143,11 +144,11 @@ async def _as_defined(view: SessionArtifacts, store: MemoryStore, context: RunCo
 
 DRY_RUN_KIND = "pipeline_dry_run"
 
-EARLIER_REPLY = (
-    "Nobody has answered the last message yet, so the steps behind the reply were given the reply before it. "
-    "Ask for a reply, too, to see them with one of their own."
+EARLIER_REPLY = _(
+    "The last message has no reply yet, so the steps after the reply used the reply before it. "
+    "Generate a reply to test them with a new one."
 )
-NO_REPLY = "There is no reply in this story yet, so the steps behind the reply were given none. Ask for one, too."
+NO_REPLY = _("The story has no reply yet, so the steps after the reply had none. Generate a reply to test them.")
 
 T = TypeVar("T")
 
@@ -168,7 +169,10 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
             if pipeline.enabled and asked.trigger in pipeline.triggers
         )
         if total == 0:
-            sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
+            sentence = _(
+                "No pipeline of this profile runs on the trigger {trigger}. Choose another trigger.",
+                trigger=asked.trigger,
+            )
             raise Refused("conflict", sentence)
         speaker, target = await _dry_run_turn(session, conversation, access)
         return await enqueue_job(
@@ -291,7 +295,7 @@ class _DryRun:
                 self._models.add(usage_of(prompt, heard.text, heard.finished))
         return (await asyncio.to_thread(make_reply, prompt, heard.text, heard.thoughts)).text
 
-    async def _view(self, _: RunContext) -> SessionArtifacts:
+    async def _view(self, _context: RunContext) -> SessionArtifacts:
         return self._story.view
 
     async def _progressed(self, event: PipelineEvent) -> None:

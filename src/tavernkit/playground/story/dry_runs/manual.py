@@ -39,6 +39,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.jobs.service import JobClaim, enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -81,7 +82,7 @@ class ReplyBegunError(TavernKitError):
     """A reply is being written: what is not written yet is not written any more."""
 
     def __init__(self) -> None:
-        super().__init__("A reply has begun meanwhile, and the pipelines gave way to it. Run them again behind it.")
+        super().__init__(_("A reply started, so the pipelines were stopped. Run them again after the reply."))
 
 
 class JobGuard(Value, frozen=True, kw_only=True):
@@ -134,7 +135,7 @@ async def run_pipelines(
         speaker = await speaker_at_hand(session, conversation, access, None, "normal")
         followed = await followed_profile(session, conversation_id, speaker.character_id)
         if followed is None:
-            raise Refused("conflict", "No pipelines are followed here. Choose a profile first.")
+            raise Refused("conflict", _("No profile is chosen here. Choose a profile first."))
         profile = profile_of(followed[0], followed[1].content)
         chosen = _chosen(profile, trigger, pipelines)
         await reserve_profile(session, runtime.ids, conversation_id, profile)
@@ -179,7 +180,7 @@ async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:
         .limit(1)
     )
     if at_work is not None:
-        raise Refused("generation_locked", "Pipelines are at work here already. Wait for them, or stop them first.")
+        raise Refused("generation_locked", _("Pipelines are already running here. Wait for them or stop them first."))
 
 
 def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str]:
@@ -188,11 +189,19 @@ def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -
     if wanted is not None:
         unable = sorted(set(wanted) - able)
         if unable:
-            sentence = f"The profile has no pipeline {unable[0]!r} that is enabled and has the trigger {trigger}."
+            sentence = _(
+                "The profile has no enabled pipeline “{name}” with the trigger {trigger}.",
+                name=unable[0],
+                trigger=trigger,
+            )
             raise Refused("invalid", sentence)
         return frozenset(wanted)
     if not able:
-        sentence = f"No pipeline of {profile.name} has the trigger {trigger}. Give it to those that run by themselves."
+        sentence = _(
+            "No pipeline of {profile} has the trigger {trigger}. Add it to a pipeline in the profile.",
+            profile=profile.name,
+            trigger=trigger,
+        )
         raise Refused("conflict", sentence)
     return frozenset(able)
 
@@ -254,7 +263,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
         profile = None if run.profile_id is None else await session.get(PipelineProfile, run.profile_id)
         speaker = await session.get_one(SpaceMembership, UUID(payload["speaker_id"]))
         if profile is None:
-            raise NotFollowedError("The profile was deleted before its pipelines could run.")
+            raise NotFollowedError(_("The profile was deleted before its pipelines could run."))
         version = await session.get_one(PipelineProfileVersion, (profile.id, run.profile_version))
         conversation = await session.get_one(Conversation, run.conversation_id)
         await check_tokens(session, conversation.id)

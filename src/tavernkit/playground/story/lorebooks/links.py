@@ -244,7 +244,7 @@ async def _check_character(session: AsyncSession, viewer: Viewer, character_id: 
     if row is None or row.owner_id not in (None, viewer.user_id):
         raise not_found(_("character"))
     if row.owner_id is None and changing and not viewer.is_administrator:
-        raise Refused("forbidden", "This character is everybody's; only administrators change it.")
+        raise Refused("forbidden", _("This character is shared. Only administrators can change it."))
 
 
 def _place_of(link: LorebookLink) -> dict[str, UUID | None]:

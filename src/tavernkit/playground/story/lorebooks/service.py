@@ -21,6 +21,7 @@ from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
@@ -67,7 +68,7 @@ async def import_lorebook(
     try:
         book, report = await to_thread.run_sync(read_book, file)
     except TavernKitError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
     async with runtime.database.read() as session:
         places = await places_that_name(session, viewer.user_id, titled(book.name or name, NAMELESS))
     async with runtime.database.write() as session:
@@ -280,7 +281,7 @@ async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, i
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
         rows = {row.id: row for row in await all_entries(session, book.id, ids)}
         if len(rows) != len(ids):
-            raise Refused("invalid", "The order names an entry twice, or one that is not in this book any more.")
+            raise Refused("invalid", _("The order names an entry twice, or one that is not in this lorebook."))
         places = sorted(row.position for row in rows.values())
         moved: list[dict[str, Any]] = [
             {"id": id, "position": place, "data": {**rows[id].data, "displayIndex": place}}
@@ -319,7 +320,7 @@ async def toggle_entries(
 
 def _check_room(book: Lorebook) -> None:
     if book.entries_count >= MAX_ENTRIES:
-        raise Refused("conflict", f"The book has {MAX_ENTRIES:,} entries; no more fit into one book.")
+        raise Refused("conflict", _("The lorebook is full. The limit is {limit} entries.", limit=MAX_ENTRIES))
 
 
 def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> Entry:
@@ -327,14 +328,22 @@ def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> 
     size = len(json.dumps(form))
     if size > MAX_ENTRY_CHARACTERS:
         raise Refused(
-            "too_long", f"The entry is {size:,} characters long; at most {MAX_ENTRY_CHARACTERS:,} fit into one."
+            "too_long",
+            _(
+                "The entry has {size} characters. The limit is {limit}. Shorten it.",
+                size=size,
+                limit=MAX_ENTRY_CHARACTERS,
+            ),
         )
     entry, report = decode_entry(form)
     before = () if changed is None else decode_entry({k: v for k, v in form.items() if k not in changed})[1].ignored
     wrong = [note for note in report.ignored if note not in before]
     if wrong:
         field = wrong[0].path.rpartition("].")[2]
-        raise Refused("invalid", f"The field {field} of the entry makes no sense: {wrong[0].message}.")
+        raise Refused(
+            "invalid",
+            _("The field {field} of the entry is not valid: {reason}.", field=field, reason=wrong[0].message),
+        )
     return entry
 
 

@@ -33,7 +33,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
 from tavernkit.playground.story.runs.round_control import members_changed
-from tavernkit.playground.story.settings.service import refuse_unknown_in
+from tavernkit.playground.story.settings.service import refuse_unknown_in, was_removed
 
 DEFAULT_STEPS = 4
 """How many messages a copilot writes when nobody says."""
@@ -48,7 +48,7 @@ async def refuse_change(
 ) -> None:
     """Why the change cannot be made, if so."""
     if member.status == "removed":
-        raise Refused("conflict", f"{member.cached_display_name} was removed. Bring them back first.")
+        raise was_removed(member)
     _refuse_fields(access, member, changes)
     if changes.get("persona_id") is not None:
         await persona_of(session, changes["persona_id"], member.user_id)
@@ -74,17 +74,16 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
 def _refuse_fields(access: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     for field in changes:
         if field in _OWNERS and access.level < Access.ADMINISTER:
-            raise Refused("forbidden", f"Only the owner of the space changes the {field} of members.")
+            raise Refused("forbidden", _("Only the owner of the space can change {field} of members.", field=field))
         if field in _PEOPLES and member.kind != "human":
-            raise _refused(field, "a character has none")
+            raise _refused(field, _("characters do not have it"))
         if field in _CHARACTERS and member.kind != "character":
-            raise _refused(field, "it is for characters")
+            raise _refused(field, _("only characters have it"))
     if changes.get("role") is not None and member.role == "owner":
-        raise Refused("conflict", "The owner of a space stays its owner.")
+        raise Refused("conflict", _("The role of the owner cannot be changed."))
     mode = changes.get("copilot_mode") or member.copilot_mode
     if changes.get("copilot_remaining_steps") is not None and mode != "full":
-        raise _refused("copilot_remaining_steps", "the copilot is off; set copilot_mode to full as well")
-    return
+        raise _refused("copilot_remaining_steps", _("the copilot is off; set copilot_mode to full as well"))
 
 
 def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None) -> None:
@@ -98,7 +97,7 @@ def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None)
 
 
 def _refused(field: str, why: str) -> Refused:
-    return Refused("invalid", f"{field} was not taken: {why}.")
+    return Refused("invalid", _("{field} was not saved: {reason}.", field=field, reason=why))
 
 
 MAX_MEMBERS = 50
@@ -110,7 +109,7 @@ async def add_member(
 ) -> SpaceMembership:
     """Let a character or a person join; who was there before comes back as the same member, behind the others."""
     if (character_id is None) == (user_id is None):
-        raise Refused("invalid", "Say who joins: either a character or a person.")
+        raise Refused("invalid", _("Choose who to add: either a character or a person."))
     now = runtime.clock()
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
@@ -118,7 +117,7 @@ async def add_member(
         if member is not None and member.status == "active":
             raise Refused(
                 "conflict",
-                f"{member.cached_display_name} is here already.",
+                _("{name} is a member already.", name=member.cached_display_name),
                 current=MemberOut.of(member),
             )
         await _require_room(session, access, human=user_id is not None)
@@ -180,9 +179,9 @@ async def remove_member(
     """Take somebody out of a space; what they said stays theirs. People may leave by themselves, the owner may not."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        member, _ = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        member, _access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.role == "owner":
-            raise Refused("conflict", "The owner cannot leave the space. Delete or archive it instead.")
+            raise Refused("conflict", _("The owner cannot leave the space. Delete or archive it instead."))
         if member.status == "removed":
             return member
         member.status, member.participation = "removed", "muted"
@@ -209,7 +208,7 @@ async def reorder_members(
         members = {member.id: member for member in await active_members(session, space_id)}
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
-            raise Refused("conflict", "The order must name every member exactly once.")
+            raise Refused("conflict", _("The order must contain every member exactly once."))
         advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
@@ -221,8 +220,8 @@ async def reorder_members(
 async def _require_room(session: AsyncSession, access: SpaceAccess, *, human: bool) -> None:
     members = await active_members(session, access.space.id)
     if len(members) >= MAX_MEMBERS:
-        raise Refused("conflict", f"At most {MAX_MEMBERS} can be in a space.")
+        raise Refused("conflict", _("A space can have at most {most} members.", most=MAX_MEMBERS))
     if human and access.space.kind != "discussion":
-        raise Refused("conflict", "A Playground is for one person. Open a discussion for several.")
+        raise Refused("conflict", _("A playground is for one person. Create a discussion for several."))
     if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
-        raise Refused("conflict", f"At most {MAX_HUMANS} people can be in a discussion.")
+        raise Refused("conflict", _("A discussion can have at most {most} people.", most=MAX_HUMANS))

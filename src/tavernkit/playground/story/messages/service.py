@@ -77,7 +77,7 @@ async def send_message(
             require_in_use(conversation)
             author = speaking_member(access.member)
             if has_copilot(author, conversation.id):
-                raise Refused("copilot_blocked", "The copilot is writing for you. Switch it off to write yourself.")
+                raise Refused("copilot_blocked", _("The copilot is writing your messages. Stop it to send your own."))
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
                 raise not_found(_("character"))
             if role == "user" or speaker_id is not None:
@@ -107,7 +107,7 @@ async def send_message(
 
 
 def _taken() -> Refused:
-    return Refused("taken", "Another message has this id. Send it again under a new one.")
+    return Refused("taken", _("Another message has this id. Send it again with a new id."))
 
 
 async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
@@ -151,7 +151,7 @@ async def _show_as(
     runtime: Runtime, viewer: Viewer, message_id: UUID, visibility: Literal["normal", "excluded"]
 ) -> Message:
     async with runtime.database.write() as session:
-        message, _ = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
+        message, _conversation = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
         if message.visibility != visibility:
             message.visibility = visibility
             await note_change(session, runtime, message, "message_changed")
@@ -177,7 +177,7 @@ async def read_messages(
 ) -> MessageWindow:
     """The newest visible messages below `before`, or the oldest above `after`."""
     if before is not None and after is not None:
-        raise Refused("invalid", "Ask for what is before a message or after one, not for both.")
+        raise Refused("invalid", _("Use either before or after, not both."))
     async with runtime.database.read() as session:
         await conversation_for(session, conversation_id, viewer, Access.READ)
         if after is not None:
@@ -195,7 +195,7 @@ async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Sh
 
 
 async def _check_readable(session: AsyncSession, viewer: Viewer, message_id: UUID) -> None:
-    message, _, _ = await message_for(session, message_id, viewer, Access.READ)
+    message, _conversation, _access = await message_for(session, message_id, viewer, Access.READ)
     if message.visibility == "hidden":
         raise not_found(_("message"))
 
@@ -224,7 +224,7 @@ async def edit_swipe(
     """Give one swipe, or the active one, another text."""
     text = clean_text(content)
     async with runtime.database.write() as session:
-        message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
+        message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
         if swipe is None:
             raise not_found(_("swipe"))
@@ -249,7 +249,7 @@ async def select_swipe(
 ) -> Message:
     """Show the swipe at a position, or the one beside the one that is shown; behind the ends there is none."""
     async with runtime.database.write() as session:
-        message, _ = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
+        message, _conversation = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
         await refuse_stale(session, message, revision)
         current = await active_swipe(session, message)
         chosen = await _swipe_at(session, message, _position(message, current, to))
@@ -267,14 +267,16 @@ async def add_swipe(
     text = clean_text(content)
     try:
         async with runtime.database.write() as session:
-            message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
+            message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
             known = await session.get(MessageSwipe, swipe_id)
             if known is not None:
                 if known.message_id != message_id:
                     raise _swipe_taken()
                 return known
             if message.swipes_count >= MAX_SWIPES:
-                raise Refused("conflict", f"A message has at most {MAX_SWIPES:,} swipes. Remove one of them first.")
+                raise Refused(
+                    "conflict", _("A message has at most {limit} swipes. Delete one first.", limit=MAX_SWIPES)
+                )
             swipe = MessageSwipe(
                 id=swipe_id,
                 message_id=message.id,
@@ -300,13 +302,13 @@ async def delete_swipe(
 ) -> Message:
     """Remove a version, never the last; where it was shown, its neighbour is shown instead."""
     async with runtime.database.write() as session:
-        message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
+        message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id)
         if swipe is None:
             raise not_found(_("swipe"))
         await refuse_stale(session, message, revision)
         if message.swipes_count == 1:
-            raise Refused("conflict", "This is the only version of the message. Delete the message instead.")
+            raise Refused("conflict", _("This is the only swipe of the message. Delete the message instead."))
         neighbour = await _swipe_at(session, message, swipe.position + (1 if swipe.position == 0 else -1))
         message.swipes_count -= 1
         if swipe.id == message.active_swipe_id and neighbour is not None:
@@ -360,4 +362,4 @@ async def _swipe_at(session: AsyncSession, message: Message, position: int) -> M
 
 
 def _swipe_taken() -> Refused:
-    return Refused("taken", "Another swipe has this id. Add it again under a new one.")
+    return Refused("taken", _("Another swipe has this id. Add it again with a new id."))

@@ -99,7 +99,7 @@ async def list_injections(runtime: Runtime, viewer: Viewer, conversation_id: UUI
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
-            raise Refused("forbidden", "Only members of the space see what is sent to a model.")
+            raise Refused("forbidden", _("Only members of the space can see prompts."))
         return tuple(await _unused(session, conversation))
 
 
@@ -109,11 +109,11 @@ async def put_injection(
     """Set an injection, in the place of one of the same name."""
     name = storable(name)
     if not 0 < len(name) <= MAX_NAME_CHARACTERS:
-        raise Refused("invalid", f"The name of an injection has 1 to {MAX_NAME_CHARACTERS} characters.")
+        raise Refused("invalid", _("The name of an injection has 1 to {limit} characters.", limit=MAX_NAME_CHARACTERS))
     if not new.content.strip():
-        raise Refused("blank", "An injection needs a text. Remove it if it is to say nothing.")
+        raise Refused("blank", _("Enter the text of the injection, or delete it."))
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+        conversation, _access = await conversation_to_change(session, conversation_id, viewer)
         await _make_room(session, conversation, name)
         row = await session.merge(
             ConversationInjection(
@@ -151,7 +151,9 @@ async def _make_room(session: AsyncSession, conversation: Conversation, name: st
         return
     kept = {row.name for row in await _unused(session, conversation)}
     if len(kept) >= MAX_INJECTIONS:
-        raise Refused("conflict", f"There are {MAX_INJECTIONS} injections already. Remove one of them first.")
+        raise Refused(
+            "conflict", _("A conversation has at most {limit} injections. Delete one first.", limit=MAX_INJECTIONS)
+        )
     for row in rows:
         if row.name not in kept:
             await session.delete(row)

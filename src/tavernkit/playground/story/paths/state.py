@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
@@ -239,7 +240,7 @@ async def read_state(
 ) -> tuple[int, State]:
     """The state behind a message, or at the end, with the number of the message it was asked for."""
     async with runtime.database.read() as session:
-        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, Access.READ)
         seq = conversation.last_seq
         if message_id is not None:
             seq = existing(await visible_message(session, conversation_id, message_id), _("message")).seq

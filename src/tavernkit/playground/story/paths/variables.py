@@ -59,7 +59,7 @@ async def get_variables(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
 ) -> dict[str, Json]:
     """The variables behind a message, or at the end."""
-    _, state = await read_state(runtime, viewer, conversation_id, message_id=message_id)
+    _seq, state = await read_state(runtime, viewer, conversation_id, message_id=message_id)
     return _variables(state)
 
 
@@ -86,7 +86,7 @@ async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUI
 
 
 async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
-    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+    conversation, _access = await conversation_to_change(session, conversation_id, viewer)
     return await state_at(session, conversation_id, conversation.last_seq)
 
 
@@ -109,7 +109,7 @@ def _variables(state: State) -> dict[str, Json]:
 def check_room(known: Mapping[str, Json], name: str) -> None:
     """Refuse one more variable where there are as many as there may be."""
     if name not in known and len(known) >= MAX_VARIABLES:
-        raise Refused("conflict", f"There are {MAX_VARIABLES:,} variables already. Remove one of them first.")
+        raise Refused("conflict", _("There are at most {limit} variables. Delete one first.", limit=MAX_VARIABLES))
 
 
 def check_variable(name: str, value: Json) -> None:
@@ -118,14 +118,17 @@ def check_variable(name: str, value: Json) -> None:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         (name + text).encode()
     except (ValueError, RecursionError):
-        raise Refused(
-            "invalid", "A variable holds text, whole numbers and fractions, lists and objects of these."
-        ) from None
+        raise Refused("invalid", _("A variable holds text, numbers, lists and objects of these.")) from None
     if not name or len(name) > MAX_NAME_CHARACTERS or "\x00" in name:
-        raise Refused("invalid", f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
+        raise Refused("invalid", _("The name of a variable has 1 to {limit} characters.", limit=MAX_NAME_CHARACTERS))
     if len(text) > MAX_VALUE_CHARACTERS:
         raise Refused(
-            "too_long", f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable."
+            "too_long",
+            _(
+                "The value has {length} characters; a variable holds at most {limit}.",
+                length=len(text),
+                limit=MAX_VALUE_CHARACTERS,
+            ),
         )
 
 

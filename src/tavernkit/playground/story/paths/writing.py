@@ -28,10 +28,15 @@ def clean_text(content: str) -> str:
     """The text without the space around it and without what no database can hold; a blank one is refused."""
     text = storable(content).strip()
     if not text:
-        raise Refused("blank", "There is nothing to send yet.")
+        raise Refused("blank", _("Enter a message first."))
     if len(text) > MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            "too_long", f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message."
+            "too_long",
+            _(
+                "The text has {length} characters; a message has at most {limit}. Shorten it.",
+                length=len(text),
+                limit=MAX_MESSAGE_CHARACTERS,
+            ),
         )
     return text
 
@@ -104,12 +109,12 @@ async def changeable_message(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, hidden: bool = False
 ) -> tuple[Message, Conversation]:
     """The message as it is now; one that is hidden only for who asks for these."""
-    message, conversation, _ = await message_for(session, message_id, viewer, needs, lock=True)
+    message, conversation, _access = await message_for(session, message_id, viewer, needs, lock=True)
     require_in_use(conversation)
     if message.visibility == "hidden" and not hidden:
         raise Refused(
             "conflict",
-            "This message was deleted in the meantime. Bring it back to change it.",
+            _("This message was deleted in the meantime. Restore it to change it."),
             current=await _current(session, message_id),
         )
     return message, conversation

@@ -20,6 +20,7 @@ from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLink, Persona, User
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
@@ -68,9 +69,11 @@ def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
     names, described = source.object("personas"), source.nested("persona_descriptions")
     default = source.optional_text("default_persona")
     if len(names) > _MAX_PERSONAS:
-        report.ignored("personas", f"{len(names):,} personas; only the first {_MAX_PERSONAS:,} were read")
+        report.ignored(
+            "personas", _("{count} personas; only the first {limit} were read", count=len(names), limit=_MAX_PERSONAS)
+        )
     if default is not None and default not in names:
-        report.ignored("default_persona", f"there is no persona {default[:100]!r} in the file")
+        report.ignored("default_persona", _("the file has no persona “{name}”", name=storable(default[:100])))
     personas = [
         _read(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
         for avatar, name in list(names.items())[:_MAX_PERSONAS]
@@ -117,7 +120,9 @@ def _entry(persona: BackedUp) -> dict[str, Json]:
 def _read(name: Json, source: LooseObject) -> BackedUp:
     position = source.integer("position")
     if position not in _POSITIONS and position != _AFTER_CHARACTER:
-        source.report.ignored(source.at("position"), f"{position} is no place for a persona; it stands in the prompt")
+        source.report.ignored(
+            source.at("position"), _("unknown position {position}; the prompt is used", position=str(position))
+        )
     role = source.integer("role")
     persona = BackedUp(
         name=titled(name if isinstance(name, str) else "", "Persona"),
@@ -179,7 +184,7 @@ async def set_picture(
     try:
         picture = None if data is None else (await to_thread.run_sync(read_picture, data)).thumbnail
     except PictureError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", sentence_of(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         advance(row, settings_version, what=_("persona"), current=PersonaOut.of_row(row))
@@ -256,9 +261,11 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
     except TavernKitError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
     if not backed_up:
-        raise Refused("invalid", "There are no personas in this file: it has nothing under 'personas'.")
+        raise Refused(
+            "invalid", _("The file has no personas. Choose a persona backup or settings.json of SillyTavern.")
+        )
     async with runtime.database.write() as session:
         await _lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
@@ -281,7 +288,9 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
             if one.is_default and default is None:
                 row.is_default = True
             elif one.is_default and default is not row and default is not None:
-                sentence = f"{row.name!r} is not made the default persona, because {default.name!r} is it"
+                sentence = _(
+                    "“{name}” does not become the default, because “{default}” is", name=row.name, default=default.name
+                )
                 report = report.with_(
                     notes=(*report.notes, Note(path="default_persona", outcome="ignored", message=sentence))
                 )
@@ -331,7 +340,7 @@ async def _check_picture(session: AsyncSession, sha256: str | None) -> None:
         return
     media_type: str | None = await session.scalar(select(Blob.media_type).where(Blob.sha256 == sha256))
     if media_type is None or not media_type.startswith("image/"):
-        raise Refused("invalid", "There is no such picture here. Store it first, then name it.")
+        raise Refused("invalid", _("This picture does not exist. Upload it first."))
 
 
 async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:

@@ -96,7 +96,7 @@ class PipelineRunOut(Document):
         status, message, finished_at = run.status, report.get("message"), run.finished_at
         if run.report is None and job is not None and job.status not in ("queued", "running"):
             # Nobody takes it up again: it was stopped before it began, or given up.
-            error = job.error or {"message": "The run was stopped before it began."}
+            error = job.error or {"message": _("The run was stopped before it began.")}
             status, message, finished_at = "aborted", error["message"], job.finished_at
         return cls.of_row(
             run,

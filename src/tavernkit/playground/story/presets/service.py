@@ -22,6 +22,7 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset, SiteSetting
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
@@ -67,9 +68,15 @@ def listed_prompts(preset: ChatPreset) -> list[tuple[PresetPrompt, bool | None]]
 def with_prompt(preset: ChatPreset, prompt: PresetPrompt, *, position: int | None, enabled: bool) -> ChatPreset:
     """Put a new prompt into the order, at the end unless a place is named."""
     if _find(preset, prompt.identifier) is not None:
-        raise Refused("taken", f"There is a prompt with the identifier {prompt.identifier!r}. Choose another one.")
+        raise Refused(
+            "taken",
+            _(
+                "A prompt with the identifier “{identifier}” already exists. Choose another one.",
+                identifier=prompt.identifier,
+            ),
+        )
     if len(preset.prompts) >= MAX_PROMPTS:
-        raise Refused("conflict", f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
+        raise Refused("conflict", _("The preset is full. The limit is {limit} prompts.", limit=MAX_PROMPTS))
     order = list(prompt_order(preset))
     order.insert(
         len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
@@ -83,7 +90,9 @@ def with_changed_prompt(
     """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
     found = existing(_find(preset, identifier), _("prompt"))
     if found.marker and "content" in fields:
-        raise Refused("invalid", "This prompt is a marker: what stands there is filled in, and has no text to write.")
+        raise Refused(
+            "invalid", _("This prompt is a marker. Its text is filled in automatically and cannot be edited.")
+        )
     if fields:
         changed = msgspec.structs.replace(found, **fields)
         preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
@@ -110,7 +119,7 @@ def with_ordered_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) 
     named = [identifier for identifier, _ in order]
     known = {prompt.identifier for prompt in preset.prompts}
     if len(set(named)) != len(named) or not known.issuperset(named):
-        raise Refused("invalid", "The order names a prompt twice, or one that the preset does not have.")
+        raise Refused("invalid", _("The order names a prompt twice, or one that is not in the preset."))
     before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
     return _with_order(
         preset,
@@ -151,7 +160,7 @@ async def import_preset(
     try:
         preset, report, document = await to_thread.run_sync(read_file, file)
     except TavernKitError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
     own = document.get("name")
     wanted = titled(own if isinstance(own, str) and own else name, NAMELESS)
     async with runtime.database.write() as session:
@@ -206,15 +215,16 @@ async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> No
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
         if row.owner_id is None and not viewer.is_administrator:
-            raise Refused("forbidden", "This preset is everybody's; only administrators delete it.")
+            raise Refused("forbidden", _("This preset is shared. Only administrators can delete it."))
         spaces = await places_of(session, row.id)
         if spaces:
             own = [f"“{space.name}”" for space in spaces if space.owner_id == viewer.user_id][:3]
             more = len(spaces) - len(own)
-            where = ", ".join([*own, *([f"{more} more" if own else f"{more}"] if more else [])])
-            raise Refused("conflict", f"The preset is in use, in these spaces: {where}. Choose another one there.")
+            others = ngettext("{count} other space", "{count} other spaces", more)
+            where = listed([*own, others] if more else own)
+            raise Refused("conflict", _("The preset is used in {spaces}. Choose another preset there.", spaces=where))
         if await default_preset_id(session, viewer.user_id) == row.id:
-            raise Refused("conflict", "The preset is the default of your new spaces. Choose another default first.")
+            raise Refused("conflict", _("The preset is your default. Choose another default first."))
         await session.execute(delete(Preset).where(Preset.id == row.id))
 
 
@@ -322,17 +332,21 @@ def _check_document(kind: str, document: JsonObject, *, changed: JsonObject) -> 
     _check_size(document)
     for note in decode_preset(kind, document)[1].ignored:
         if note.path.split(".")[0].split("[")[0] in changed:
-            raise Refused("invalid", f"The field {note.path} makes no sense: {note.message}.")
+            raise Refused(
+                "invalid", _("The field {field} is not valid: {reason}.", field=note.path, reason=note.message)
+            )
 
 
 def _check_size(document: JsonObject) -> None:
     size = len(json.dumps(document))
     if size > MAX_FILE_BYTES:
-        raise Refused("too_long", f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit.")
+        raise Refused(
+            "too_long", _("The preset has {size} characters. The limit is {limit}.", size=size, limit=MAX_FILE_BYTES)
+        )
 
 
 def _taken(name: str) -> Refused:
-    return Refused("taken", f"There is a preset of this kind with the name “{name}”. Choose another name.")
+    return Refused("taken", _("A preset of this kind named “{name}” already exists. Choose another name.", name=name))
 
 
 def _row(runtime: Runtime, owner_id: UUID | None, kind: str, name: str, data: dict[str, Any]) -> Preset:

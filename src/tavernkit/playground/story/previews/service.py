@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, conversation_for
@@ -208,11 +209,11 @@ async def preview_prompt(
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
-            raise Refused("forbidden", "Only members of the space see what is sent to a model.")
+            raise Refused("forbidden", _("Only members of the space can see prompts."))
         speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
-            raise Refused("invalid", "People are spoken for with `impersonate`, and only people are.")
+            raise Refused("invalid", _("Use `impersonate` for people, and only for people."))
         turn = PromptTurn(
             conversation=conversation,
             space=access.space,
@@ -252,23 +253,23 @@ async def speaker_at_hand(
     if kind == "continue":
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
-            raise Refused("conflict", "There is no reply at the end that could go on.")
+            raise Refused("conflict", _("The last message is not a reply, so it cannot be continued."))
         last = end[0]
     members = {member.id: member for member in await active_members(session, conversation.space_id)}
     if speaker_id is not None:
         if speaker_id not in members:
-            raise Refused("invalid", "That member is not in this space.")
+            raise Refused("invalid", _("This member is not in the space. Choose another one."))
         return members[speaker_id]
     if kind == "impersonate":
         if access.member is None:
-            raise Refused("invalid", "You are not in this space. Say who is spoken for.")
+            raise Refused("invalid", _("You are not in this space. Choose a speaker."))
         return access.member
     next_id = await _next(session, conversation, access) if last is None else last.membership_id
     if next_id in members and (kind is None or members[next_id].kind == "character"):
         return members[next_id]
     characters = [member for member in members.values() if member.kind == "character"]
     if not characters:
-        raise Refused("conflict", "There is no character who could speak. Add one to the space.")
+        raise Refused("conflict", _("No character can reply. Add one to the space."))
     return next((member for member in characters if member.participation == "active"), characters[0])
 
 
@@ -285,4 +286,4 @@ async def _next(session: AsyncSession, conversation: Conversation, access: Space
 
 
 def _impossible(error: TavernKitError) -> Refused:
-    return Refused("conflict", str(error))
+    return Refused("conflict", sentence_of(error))

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.access.access import active_members, story_user
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
@@ -87,7 +88,7 @@ async def load_cast(
     voice = speaker if speaker.kind == "character" else await _partner(session, conversation.id, characters)
     cards = await _cards(session, characters)
     if voice is None or voice.id not in cards:
-        raise UnpromptableError("The character who was to speak is gone. Add a character to the space, and try again.")
+        raise UnpromptableError(_("The character was deleted. Add a character to the space and retry."))
     person = _person(members, speaker)
     return PromptCast(
         voice=voice,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 from uuid import UUID
 
 from tavernkit import Block, Plan
 from tavernkit.errors import TavernKitError, TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_sillytavern, build_prompt, variables_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
@@ -18,74 +21,70 @@ from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 
 PARTS = {
-    "main": "Main prompt",
-    "nsfw": "Auxiliary prompt",
-    "jailbreak": "Post-history instructions",
-    "enhanceDefinitions": "Enhance definitions",
-    "personaDescription": "Persona",
-    "charDescription": "Character's description",
-    "charPersonality": "Character's personality",
-    "scenario": "Scenario",
-    "worldInfoBefore": "Lore before the character",
-    "worldInfoAfter": "Lore behind the character",
-    "new_example": "Beginning of an example",
-    "new_example_chat": "Beginning of an example",
-    "example": "Example",
-    "new_chat": "Beginning of the chat",
-    "chat_start": "Beginning of the chat",
-    "history": "Message",
-    "message": "Message",
-    "story_string": "Story string",
-    "last_line": "Last line",
-    "post_history": "Post-history instructions",
-    "injection": "Inserted between messages",
-    "depth": "Inserted between messages",
-    "bias": "Beginning of the reply",
-    "squashed": "Several parts in one",
-    "impersonation": "How to write for a person",
-    "continued": "The reply that goes on",
-    "continue_prefill": "The reply that goes on",
-    "continue_nudge": "How to go on",
-    "group_nudge": "Who speaks in the group",
-    "send_if_empty": "In place of an empty message",
-    "quiet": "A request beside the story",
-    "description": "Character's description",
-    "persona": "Persona",
-    "personaPrompt": "Persona",
-    "lore": "Lore",
-    "lorebook": "Lore",
-    "plain": "Prompt",
-    "globalNote": "Global note",
-    "authornote": "Author's note",
-    "authorNote": "Author's note",
-    "memory": "Memory",
-    "cot": "How to think",
-    "depth_prompt": "Inserted between messages",
-    "postEverything": "Behind everything else",
-    "trigger": "What a trigger says",
+    "main": _("Main prompt"),
+    "nsfw": _("Auxiliary prompt"),
+    "jailbreak": _("Post-history instructions"),
+    "enhanceDefinitions": _("Enhance definitions"),
+    "personaDescription": _("Persona"),
+    "charDescription": _("Character description"),
+    "charPersonality": _("Character personality"),
+    "scenario": _("Scenario"),
+    "worldInfoBefore": _("Lore before character"),
+    "worldInfoAfter": _("Lore after character"),
+    "new_example": _("New example chat"),
+    "new_example_chat": _("New example chat"),
+    "example": _("Example message"),
+    "new_chat": _("New chat"),
+    "chat_start": _("New chat"),
+    "history": _("Message"),
+    "message": _("Message"),
+    "story_string": _("Story string"),
+    "last_line": _("Last line"),
+    "post_history": _("Post-history instructions"),
+    "injection": _("Injection at depth"),
+    "depth": _("Injection at depth"),
+    "bias": _("Start of the reply"),
+    "squashed": _("Merged prompts"),
+    "impersonation": _("Impersonation prompt"),
+    "continued": _("Continued reply"),
+    "continue_prefill": _("Continued reply"),
+    "continue_nudge": _("Continue nudge"),
+    "group_nudge": _("Group nudge"),
+    "send_if_empty": _("Empty message replacement"),
+    "quiet": _("Quiet prompt"),
+    "description": _("Character description"),
+    "persona": _("Persona"),
+    "personaPrompt": _("Persona"),
+    "lore": _("Lore"),
+    "lorebook": _("Lore"),
+    "plain": _("Prompt"),
+    "globalNote": _("Global note"),
+    "authornote": _("Author's note"),
+    "authorNote": _("Author's note"),
+    "memory": _("Memory"),
+    "cot": _("Chain of thought"),
+    "depth_prompt": _("Injection at depth"),
+    "postEverything": _("Post everything"),
+    "trigger": _("Trigger"),
 }
 
 
 def part_name(slot: str | None, source: Mapping[str, Any]) -> str:
     """What people call this part of a prompt; one that the preset brings is called by its own name."""
-    kind, _, number = str(source.get("id", "")).partition(":")
+    kind, _colon, number = str(source.get("id", "")).partition(":")
     if kind == "message" and number.isdecimal():
-        return f"Message {int(number) + 1}"
-    return PARTS.get(slot or "") or PARTS.get(kind) or shown_name(slot or kind or "Part of the prompt")
+        return _("Message {number}", number=str(int(number) + 1))
+    own = slot or kind
+    return PARTS.get(slot or "") or PARTS.get(kind) or (shown_name(own) if own else _("Prompt part"))
 
 
 LEFT_OUT = "left_out"
 """Where a run that has ended well says how many things of which kind did not fit into its prompt."""
 
 LARGEST_NAMED = 3
+_LAST_MESSAGE = _("the last message")
 _CHAT = ("history", "continued", "continue_prefill")
 _EXAMPLES = ("new_example", "example")
-_NAMES: Mapping[str, tuple[str, str]] = {
-    "messages": ("message", "messages"),
-    "lore": ("lore entry", "lore entries"),
-    "examples": ("example", "examples"),
-    "prompts": ("prompt", "prompts"),
-}
 
 
 class PromptTooLargeError(TavernKitError):
@@ -143,15 +142,21 @@ def count_left_out(prompt: BuiltPrompt) -> dict[str, int]:
 
 
 def left_out_words(counts: Mapping[str, int]) -> str:
-    """What did not fit, for people: `12 messages and 1 example`."""
-    return _listed([f"{counts[kind]:,} {names[counts[kind] != 1]}" for kind, names in _NAMES.items() if kind in counts])
+    """What did not fit, for people: `12 messages, 1 example`."""
+    said: Mapping[str, Callable[[int], str]] = {
+        "messages": lambda count: ngettext("{count} message", "{count} messages", count),
+        "lore": lambda count: ngettext("{count} lore entry", "{count} lore entries", count),
+        "examples": lambda count: ngettext("{count} example", "{count} examples", count),
+        "prompts": lambda count: ngettext("{count} prompt", "{count} prompts", count),
+    }
+    return _listed([words(counts[kind]) for kind, words in said.items() if kind in counts])
 
 
 def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
     """How many messages stand before the first that is sent: SillyTavern reads no further than what may fit."""
     sent = sorted(
         int(number)
-        for kind, _, number in (str(block.source.get("id")).partition(":") for block in prompt.plan.enabled_blocks)
+        for kind, _colon, number in (str(block.source.get("id")).partition(":") for block in prompt.plan.enabled_blocks)
         if kind == "message" and number.isdecimal()
     )
     if not evicted or not sent or prompt.platform != "sillytavern":
@@ -173,12 +178,25 @@ def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tup
         sizes[name] = sizes.get(name, 0) + estimate(text, inputs.provider.model)
     largest = sorted(sizes.items(), key=lambda size: -size[1])[:LARGEST_NAMED]
     window = _window(inputs)
-    place = "the provider" if window >= inputs.provider.context_tokens else "the preset or in the story's settings"
+    parts_named = [
+        ngettext("{name} ({count} token)", "{name} ({count} tokens)", size, name=name) for name, size in largest
+    ]
+    what_to_do = (
+        _("Choose a shorter preset, or raise the context size of the provider.")
+        if window >= inputs.provider.context_tokens
+        else _("Choose a shorter preset, or raise the context size in the preset or the settings.")
+    )
     return PromptTooLargeError(
-        f"The prompt is too large for the model by {max(needed - room, 1):,} tokens: the context size is {window:,} "
-        f"tokens, of which {room:,} are left for the prompt, and what must be sent has {needed:,}. "
-        f"The largest parts are {_listed([f'{name} ({tokens:,} tokens)' for name, tokens in largest])}. "
-        f"Choose a shorter preset, or raise the context size in {place}.",
+        _(
+            "The prompt is {over} tokens too large: it needs {needed} tokens, but the context size of {window} leaves "
+            "{room} for it. The largest parts are {parts}. {advice}",
+            over=max(needed - room, 1),
+            needed=needed,
+            room=room,
+            window=window,
+            parts=_listed(parts_named),
+            advice=what_to_do,
+        ),
         provider_id=inputs.provider.id,
     )
 
@@ -186,19 +204,19 @@ def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tup
 def _ingredients(inputs: PromptInputs) -> Iterator[tuple[str, str]]:
     """What a prompt of RisuAI's is made of, before macros are expanded."""
     card, preset = inputs.cast.character, inputs.presets.preset
-    yield "Character's description", card.description
-    yield "Character's personality", card.personality
-    yield "Scenario", card.scenario
-    yield "Persona", inputs.cast.user.persona
+    yield PARTS["charDescription"], card.description
+    yield PARTS["charPersonality"], card.personality
+    yield PARTS["scenario"], card.scenario
+    yield PARTS["persona"], inputs.cast.user.persona
     if isinstance(preset, RisuSettings):
-        yield "Main prompt", preset.main_prompt
+        yield PARTS["main"], preset.main_prompt
         for one in preset.template or ():
             yield shown_name(one.name or one.type), one.text
     if isinstance(preset, ChatPreset):
         for prompt in preset.prompts:
             yield shown_name(prompt.name or prompt.identifier), prompt.content
     for message in inputs.history.last(1):
-        yield "the last message", message.content
+        yield _LAST_MESSAGE, message.content
 
 
 def _unsquashed(prompt: BuiltPrompt) -> Plan:
@@ -223,7 +241,7 @@ def _named_parts(prompt: BuiltPrompt, plan: Plan) -> Iterator[tuple[str, Block]]
             name = own.get(block.slot or "")
             yield shown_name(name) if name else part_name(block.slot, block.source), block
         elif block is chat[-1]:
-            yield "the last message", block
+            yield _LAST_MESSAGE, block
 
 
 def _window(inputs: PromptInputs) -> int:
@@ -233,5 +251,5 @@ def _window(inputs: PromptInputs) -> int:
     return chosen_preset(inputs.presets, inputs.settings, inputs.provider).preset.context_window_tokens
 
 
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+def _listed(items: Sequence[str]) -> str:
+    return reduce(lambda before, item: _("{before}, {item}", before=before, item=item), items) if items else ""

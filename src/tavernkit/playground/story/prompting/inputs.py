@@ -20,6 +20,7 @@ from tavernkit.artifacts import PromptCandidate
 from tavernkit.history import InMemoryHistory
 from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
 from tavernkit.playground.story.paths.injections import injections_of
@@ -268,7 +269,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
     settings = effective(space, member=speaker, conversation=conversation).settings
     provider = await provider_for(session, speaker)
     if provider is None:
-        raise ModelError("No model is installed. Add a model.", code="unavailable")
+        raise ModelError(_("No model is installed. Add a model."), code="unavailable")
     cast = await load_cast(session, conversation, speaker, settings)
     persona_id = None if cast.person is None else cast.person.persona_id
     target = await _target(session, turn)

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import Built, Reply, risuai, sillytavern
 from tavernkit.artifacts.pipelines import ModelUsage
 from tavernkit.playground.base.database.models import Conversation, Provider, Space, User
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
@@ -129,7 +130,8 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     reply, inputs = _taken(prompt, text, thoughts), prompt.inputs
     text = storable(reply.text)
     if not text.strip():
-        raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
+        sentence = _("The model sent an empty reply. Retry or choose another model.")
+        raise ModelError(sentence, code="empty_response")
     changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
     return StoredReply(
         text=text,

@@ -51,7 +51,7 @@ async def list_toggles(runtime: Runtime, viewer: Viewer, conversation_id: UUID) 
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
-            raise Refused("forbidden", "Only members of the space see what is sent to a model.")
+            raise Refused("forbidden", _("Only members of the space can view prompts."))
         return await _toggles(session, access.space, conversation)
 
 
@@ -108,4 +108,5 @@ def _check(toggle: Toggle, value: str) -> None:
         case _:
             return
     if value not in allowed:
-        raise Refused("invalid", f"The toggle “{toggle.label}” takes one of these: {', '.join(allowed)}.")
+        values = ", ".join(allowed)
+        raise Refused("invalid", _("The toggle “{name}” must be one of: {values}.", name=toggle.label, values=values))

@@ -17,6 +17,8 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, Job, Message, Run
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of, stored
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused
@@ -84,7 +86,7 @@ async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message:
         run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         require_in_use(conversation)
         if run.dismissed or run.status not in _OVER or not run.text.strip():
-            raise Refused("nothing_to_keep", "There is no interrupted text to keep any more.")
+            raise Refused("nothing_to_keep", _("There is no unfinished reply to keep."))
         run.dismissed = True
         message = await store_reply(
             session,
@@ -117,7 +119,7 @@ async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
         await lock_space_of_run(session, run_id)
         run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if run.status not in _OVER:
-            raise Refused("conflict", "This reply is not over yet. Stop it first.")
+            raise Refused("conflict", _("This reply is still being written. Stop it first."))
         if run.dismissed:
             # Something else has taken its place already, perhaps in the same round.
             return run
@@ -135,7 +137,7 @@ async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
     where nobody of the round can speak any more, which ends it."""
     async with runtime.database.write() as session:
         await lock_space_of(session, conversation_id)
-        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+        conversation, _access = await conversation_to_change(session, conversation_id, viewer)
         if await active_run(session, conversation_id) is not None:
             raise locked()
         round = await active_round(session, conversation_id)
@@ -150,7 +152,7 @@ async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
 async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> Run:
     last = await last_run(session, conversation.id)
     if last is None or last.status not in _OVER:
-        raise Refused("nothing_to_retry", "There is no reply that went wrong.")
+        raise Refused("nothing_to_retry", _("There is no failed reply to retry."))
     await check_is_here(session, last.speaker_membership_id)
     return await plan_run(
         session,
@@ -184,7 +186,7 @@ async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
         require_in_use(conversation)
         if access.member is None:
-            raise Refused("forbidden", "Only members speak here. Join the space first.")
+            raise Refused("forbidden", _("Only members can write here. Join the space first."))
         return await enqueue_job(
             session,
             runtime,
@@ -204,7 +206,7 @@ async def write_candidates(work: JobWork) -> dict[str, Any]:
     candidates: dict[int, dict[str, Json]] = {}
     try:
         while asking:
-            written, _ = await asyncio.wait(asking, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            written, _waiting = await asyncio.wait(asking, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             for task in written:
                 index = asking.pop(task)
                 candidates[index] = await _publish(work, conversation_id, index, task, done=len(candidates) + 1)
@@ -219,7 +221,7 @@ async def write_candidates(work: JobWork) -> dict[str, Any]:
 async def _inputs(work: JobWork, conversation_id: UUID, member_id: UUID, index: int) -> PromptInputs:
     work.check()
     async with work.runtime.database.read() as session:
-        gone = "The conversation is gone, or the person has left it. Open another one."
+        gone = _("The conversation was deleted, or you have left it. Open another one.")
         seed = work.claim.job_id.int + index
         turn = await turn_of(session, conversation_id, member_id, kind="impersonate", seed=seed, otherwise=gone)
         await check_tokens(session, conversation_id)
@@ -244,7 +246,7 @@ async def _publish(
         try:
             candidate["text"], usage = task.result()
         except TavernKitError as error:
-            candidate["error"] = str(error)
+            candidate["error"], candidate["failure"] = str(error), stored("failed", sentence_of(error))
         else:
             owner_id, space_id = await lock_totals(session, conversation_id)
             await count_usage(session, owner_id, space_id, conversation_id, usage)

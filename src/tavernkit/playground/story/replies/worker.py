@@ -19,6 +19,8 @@ from sqlalchemy.exc import DBAPIError
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import sentence_of, stored
 from tavernkit.playground.base.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.base.realtime.bus import RUNS, Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
@@ -112,28 +114,28 @@ class Execution:
             raise
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
-            await self._fail(error.code, str(error), status=error.status, retry_after=error.retry_after)
+            await self._fail(error.code, sentence_of(error), status=error.status, retry_after=error.retry_after)
         except OverLimitError as error:
-            await self._fail("token_limit_exceeded", str(error))
+            await self._fail("token_limit_exceeded", sentence_of(error))
         except (NotFollowedError, StepsFailedError) as error:
-            await self._fail("pipeline_error", str(error))
+            await self._fail("pipeline_error", sentence_of(error))
         except RunTakenError:
             log.warning("Run %s was taken from this worker.", claim.run_id)
         except PromptTooLargeError as error:
-            await self._fail("prompt_too_large", str(error), provider_id=str(error.provider_id))
+            await self._fail("prompt_too_large", sentence_of(error), provider_id=str(error.provider_id))
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
-            await self._fail("prompt_error", str(error))
+            await self._fail("prompt_error", sentence_of(error))
         except Exception:
             # Whatever is wrong with one reply, whoever waits for it is told, and the others go on.
             log.exception("Run %s failed", claim.run_id)
-            await self._fail("unknown_error", "Something went wrong inside the application; its log says more.")
+            await self._fail("unknown_error", _("An internal error occurred. The log of the server has the details."))
         finally:
             runtime.live_text.pop(claim.run_id, None)
 
     async def _fail(self, code: str, message: str, **more: float | str | None) -> None:
-        await self._end_steps(message)
-        error = {"code": code, "message": message, **{name: value for name, value in more.items() if value is not None}}
+        await self._end_steps(str(message))
+        error = stored(code, message) | {name: value for name, value in more.items() if value is not None}
         await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
 
     async def _end_stopped(self) -> None:

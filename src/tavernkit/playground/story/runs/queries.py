@@ -182,5 +182,5 @@ async def check_tokens(session: AsyncSession, conversation_id: UUID) -> None:
     used = space.prompt_tokens_total + space.completion_tokens_total
     if 0 < limit <= used:
         raise OverLimitError(
-            f"This space has used {used:,} of the {limit:,} tokens that it may use. Raise the limit in its settings."
+            _("This space has used {used} of {limit} tokens. Raise the limit in its settings.", used=used, limit=limit)
         )

@@ -35,13 +35,13 @@ from tavernkit.playground.story.runs.speakers import choose_speakers, is_group, 
 async def force_talk(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None = None) -> Run:
     """Let a character speak now, muted or not; without one in particular, whoever would speak next."""
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+        conversation, _access = await conversation_to_change(session, conversation_id, viewer)
         if speaker_id is None:
             seed = runtime.ids().int
             rules = await rules_of(session, conversation)
             chosen = await choose_speakers(session, conversation, rules, seed=seed, said=None, for_people=False)
             if not chosen:
-                raise Refused("conflict", "Nobody here can speak. Add a character, or unmute one.")
+                raise Refused("conflict", _("No character can reply. Add a character or unmute one."))
             speaker_id, reason = chosen[0].member_id, chosen[0].cause
         elif await is_character_here(session, conversation, speaker_id):
             reason = "forced"
@@ -61,12 +61,12 @@ async def continue_reply(
 ) -> Run:
     """Let the last reply go on where it ends; only if it says `text`, where that is given."""
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+        conversation, _access = await conversation_to_change(session, conversation_id, viewer)
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
-            raise Refused("conflict", "The last message is no reply, so there is nothing to go on with.")
+            raise Refused("conflict", _("The last message is not a reply, so it cannot be continued."))
         if text is not None and end[0].content.strip() != text:
-            raise Refused("conflict", "The conversation does not end with this reply any more.")
+            raise Refused("conflict", _("The conversation no longer ends with this reply. Reload it and try again."))
         await check_is_here(session, end[0].membership_id)
         await apply_input_policy(session, runtime, conversation)
         return await plan_run(
@@ -131,11 +131,13 @@ async def check_is_here(session: AsyncSession, member_id: UUID) -> None:
     """Refuse a reply of somebody who is not in the space any more."""
     member = await session.get_one(SpaceMembership, member_id)
     if member.status != "active":
-        raise Refused("conflict", f"{member.cached_display_name} is not here any more. Bring them back first.")
+        raise Refused(
+            "conflict", _("{name} has left the space. Add them again first.", name=member.cached_display_name)
+        )
 
 
 def locked() -> Refused:
-    return Refused("generation_locked", "The reply is still being written. Wait for it, or stop it first.")
+    return Refused("generation_locked", _("A reply is still being written. Wait for it, or stop it first."))
 
 
 MOST_HIDDEN = 100
@@ -162,7 +164,7 @@ async def regenerate(
         if end is None or target is None:
             raise not_found(_("message"))
         if target.role != "assistant":
-            raise Refused("conflict", "Only a reply can be told anew. Choose a message of a character.")
+            raise Refused("conflict", _("Only a reply can be regenerated. Choose a message of a character."))
         rules = await rules_of(session, conversation)
         is_turn = target.id == end[0].id and not only_message and rules.group_regenerate_mode == "last_turn"
         if is_turn and is_group(await active_members(session, conversation.space_id)):
@@ -192,7 +194,7 @@ async def _last_turn(session: AsyncSession, runtime: Runtime, conversation: Conv
         .limit(1)
     )
     if asked is None:
-        raise Refused("conflict", "Nobody has said anything yet that could be answered anew.")
+        raise Refused("conflict", _("There is no message to answer yet. Send one first."))
     if await _hangs_on(session, conversation, asked.seq):
         conversation, asked = await _branch(session, runtime, conversation, space, asked)
     else:
@@ -201,7 +203,7 @@ async def _last_turn(session: AsyncSession, runtime: Runtime, conversation: Conv
     await start_round(session, runtime, conversation, trigger=asked)
     planned = await queued_run(session, conversation.id)
     if planned is None:
-        raise Refused("conflict", "Nobody here can speak. Add a character, or unmute one.")
+        raise Refused("conflict", _("No character can reply. Add a character or unmute one."))
     return planned
 
 

@@ -122,10 +122,10 @@ MAX_STEPS = 10
 async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, rounds: int) -> Turns:
     """Let characters answer each other for so many rounds; 0 stops after the round that goes on."""
     async with runtime.database.write() as session:
-        conversation, _ = await _entered(session, viewer, conversation_id)
+        conversation, _access = await _entered(session, viewer, conversation_id)
         members = await active_members(session, conversation.space_id)
         if rounds and not is_group(members):
-            raise Refused("conflict", "Characters go on by themselves only where there are several.")
+            raise Refused("conflict", _("Auto mode needs at least two characters. Add one first."))
         conversation.auto_mode_remaining_rounds = rounds or None
         if rounds:
             for member in members:
@@ -162,7 +162,7 @@ async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *
         conversation, access = await _entered(session, viewer, conversation_id)
         member = access.member
         if member is None:
-            raise Refused("forbidden", "Only members speak here. Join the space first.")
+            raise Refused("forbidden", _("Only members can write here. Join the space first."))
         if steps:
             conversation.auto_mode_remaining_rounds = None
             member.copilot_mode, member.copilot_remaining_steps = "full", steps
@@ -251,14 +251,15 @@ async def choose_queue(
     refused.
     """
     async with runtime.database.write() as session:
-        conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+        conversation, _access = await conversation_to_change(session, conversation_id, viewer)
         await _check_speakers(session, conversation, member_ids)
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
             raise stale(_("round"), turns)
         chosen = [
-            ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids
+            ChosenSpeakers(member_id=id, cause="chosen", reason={"cause": "chosen", "sentence": "Chosen manually."})
+            for id in member_ids
         ]
         if round is not None:
             await set_queue(session, runtime, round, chosen)
@@ -271,7 +272,7 @@ async def choose_queue(
 
 
 async def _going_on(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Round]:
-    conversation, _ = await conversation_to_change(session, conversation_id, viewer)
+    conversation, _access = await conversation_to_change(session, conversation_id, viewer)
     round = await active_round(session, conversation_id)
     if round is None:
         raise _no_round()
@@ -286,9 +287,9 @@ async def _check_speakers(session: AsyncSession, conversation: Conversation, mem
     muted = [member.cached_display_name for member in members if member.id in unable and member.kind == "character"]
     if len(muted) < len(unable):
         raise not_found(_("speaker"))
-    verb = "is" if len(muted) == 1 else "are"
-    raise Refused("conflict", f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order.")
+    names = ", ".join(muted)
+    raise Refused("conflict", _("Muted: {names}. Unmute them, or remove them from the reply order.", names=names))
 
 
 def _no_round() -> Refused:
-    return Refused("conflict", "No round is going on. Send a message, or say who is to speak.")
+    return Refused("conflict", _("No round is active. Send a message, or choose who replies."))

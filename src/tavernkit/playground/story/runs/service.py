@@ -18,6 +18,8 @@ from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, Message, Round, Run, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import stored
 from tavernkit.playground.base.realtime.bus import RUNS
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
@@ -33,11 +35,10 @@ from tavernkit.playground.story.runs.speakers import can_speak
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
 from tavernkit.values import Json, Value
 
-INTERRUPTED = {
-    "code": "interrupted",
-    "message": "The reply was interrupted because the application stopped. What had been written is kept.",
-}
-UNAVAILABLE = {"code": "speaker_unavailable", "message": "Whoever was to speak has left or was muted in the meantime."}
+INTERRUPTED = stored(
+    "interrupted", _("The application stopped while the reply was being written. The text so far is kept.")
+)
+UNAVAILABLE = stored("speaker_unavailable", _("The speaker has left or was muted in the meantime."))
 
 
 class Claim(Value, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import Character
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership, TextContent
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.access.access import active_members
 from tavernkit.playground.story.prompting.cast import library_character
@@ -63,11 +64,12 @@ def may_speak(member: SpaceMembership | None) -> bool:
 def speaking_member(member: SpaceMembership | None) -> SpaceMembership:
     """The membership as which a person speaks, whatever else their role lets them do."""
     if member is None:
-        raise Refused("forbidden", "Only members speak here. Join the space first.")
+        raise Refused("forbidden", _("Only members can write here. Join the space first."))
     if member.participation == "active":
         return member
-    state = "muted" if member.participation == "muted" else "only watching"
-    raise Refused("forbidden", f"You are {state} here. Set your participation to active to write.")
+    if member.participation == "muted":
+        raise Refused("forbidden", _("You are muted here. Set your participation to active to write."))
+    raise Refused("forbidden", _("You are an observer here. Set your participation to active to write."))
 
 
 def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:

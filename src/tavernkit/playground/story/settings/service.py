@@ -71,8 +71,13 @@ async def _refuse_unknown(
             )
         )
     if found is None:
-        what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
-        raise Refused("invalid", f"The setting {path} was not taken: there is no such {what}.")
+        if "provider" in wanted:
+            raise Refused("invalid", _("The setting {path} was not saved: the model does not exist.", path=path))
+        kinds = ", ".join(wanted)
+        raise Refused(
+            "invalid",
+            _("The setting {path} was not saved: no such preset exists (kinds: {kinds}).", path=path, kinds=kinds),
+        )
 
 
 async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
@@ -105,7 +110,7 @@ async def import_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID
     try:
         patch = await to_thread.run_sync(read_sillytavern_file, file)
     except TavernKitError as error:
-        raise Refused("invalid", str(error)) from None
+        raise Refused("invalid", error.args[0]) from None
     return await change_space_settings(runtime, viewer, space_id, settings_version=None, patch=patch)
 
 
@@ -135,7 +140,7 @@ async def change_member_settings(
     async with runtime.database.write() as session:
         member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.status == "removed":
-            raise Refused("conflict", f"{member.cached_display_name} was removed. Bring them back first.")
+            raise was_removed(member)
         before = _of_member(access.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
@@ -170,6 +175,12 @@ async def _change(
     await refuse_unknown_in(session, viewer, changes, before)
     advance(row, settings_version, what=_("settings"), current=before)
     apply_changes(row, changes)
+
+
+def was_removed(member: SpaceMembership) -> Refused:
+    """Why nothing can be changed for somebody who has left."""
+    name = member.cached_display_name
+    return Refused("conflict", _("{name} is not a member any more. Add them back first.", name=name))
 
 
 def _of_space(space: Space) -> SettingsOut:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tavernkit.errors import ParseError
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.settings_schema.resolving import SETTINGS
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
-from tavernkit.sillytavern.macros.engine import EngineName
+from tavernkit.sillytavern.settings import macro_engine
 from tavernkit.sillytavern.world_info import read_settings
 from tavernkit.values import Json, JsonObject
 
@@ -19,10 +20,10 @@ def read_sillytavern_file(file: bytes) -> JsonObject:
     """
     document = parse_json(file, what="The settings file")
     if not isinstance(document, dict) or not isinstance(document.get("power_user"), dict):
-        raise ParseError("These are no settings of SillyTavern: choose the settings.json of its user.")
+        raise ParseError(_("The file is not a settings.json of SillyTavern. Choose the one in the folder of its user."))
     source = LooseObject(document, ReportBuilder())
     patch: dict[str, dict[str, Json]] = {"prompt": {}, "world_info": {}}
-    engine = _engine(source)
+    engine = macro_engine(source)
     if engine is not None:
         patch["prompt"]["macro_engine"] = engine
     lore = source.nested("world_info_settings")
@@ -35,13 +36,3 @@ def read_sillytavern_file(file: bytes) -> JsonObject:
             name: value for name, value in values.items() if SETTINGS[f"world_info.{name}"].problem(value) is None
         }
     return {group: fields for group, fields in patch.items() if fields}
-
-
-def _engine(source: LooseObject) -> EngineName | None:
-    """The legacy engine, or that of the version that wrote the file; None where it says neither."""
-    power_user = source.nested("power_user")
-    if "experimental_macro_engine" not in power_user.source:
-        return None
-    if not power_user.flag("experimental_macro_engine"):
-        return "legacy"
-    return "1.15" if source.text("currentVersion").startswith("1.15") else "1.19"

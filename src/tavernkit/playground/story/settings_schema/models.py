@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.values import Json, JsonObject, Value
@@ -21,6 +22,7 @@ MAX_TEXT = 100_000
 
 Layer: TypeAlias = Literal["space", "member", "conversation"]
 Source: TypeAlias = Literal["default", "space", "member", "conversation"]
+Tab: TypeAlias = Literal["basic", "prompts", "authors_note", "more"]
 Control: TypeAlias = Literal["text", "textarea", "number", "slider", "toggle", "select", "tags"]
 Reference: TypeAlias = Literal[
     "provider", "chat", "text", "risuai", "module", "instruct", "context", "system_prompt", "reasoning"
@@ -38,7 +40,7 @@ class GroupLook(Value, frozen=True, kw_only=True):
     """How a group of settings is headed, on which tab it is, and where its settings are made and kept."""
 
     label: str
-    tab: Literal["basic", "prompts", "authors_note", "more"]
+    tab: Tab
     layers: tuple[Layer, ...]
     has_columns: bool = False
 
@@ -117,229 +119,231 @@ _GROUP = VisibleWhen(context="is_group", values=(True,))
 
 
 class SpaceGroup(SettingsGroup):
-    """Who speaks when, and what happens meanwhile."""
+    """Who replies, and when."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Replies", tab="basic", layers=OF_SPACES, has_columns=True)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Replies"), tab="basic", layers=OF_SPACES, has_columns=True)
 
     reply_order: Annotated[
         Literal["manual", "natural", "list", "pooled"],
         Leaf(
-            label="Who answers",
+            label=_("Reply order"),
             labels={
-                "manual": "Whoever I ask",
-                "natural": "Whoever would",
-                "list": "Everybody in order",
-                "pooled": "Each once, then again",
+                "manual": _("Manual"),
+                "natural": _("Natural order"),
+                "list": _("List order"),
+                "pooled": _("Pooled order"),
             },
             visible_when=_GROUP,
             quick=True,
         ),
     ] = "natural"
-    """How the next speakers are chosen when there are several characters."""
+    """How the characters that reply next are chosen in a group."""
     card_handling_mode: Annotated[
         Literal["swap", "append", "append_disabled"],
         Leaf(
-            label="Cards in the prompt",
+            label=_("Card handling mode"),
             labels={
-                "swap": "Only the speaker's",
-                "append": "All, without muted members",
-                "append_disabled": "All, with muted members",
+                "swap": _("Swap character cards"),
+                "append": _("Join cards (exclude muted)"),
+                "append_disabled": _("Join cards (include muted)"),
             },
             visible_when=_GROUP,
         ),
     ] = "swap"
-    """Whether the prompt tells of the speaker alone, or of all characters."""
-    allow_self_responses: Annotated[bool, Leaf(label="A character may answer itself", visible_when=_GROUP)] = False
-    """Whether who has just spoken can be chosen again."""
-    auto_mode_enabled: Annotated[
-        bool, Leaf(label="Characters go on by themselves", visible_when=_GROUP, quick=True)
-    ] = False
-    """Whether characters answer each other without waiting for a person."""
-    auto_mode_delay_ms: Annotated[
-        int, Leaf(label="Pause between automatic replies (ms)", step=500), Field(ge=0, le=600_000)
-    ] = 5000
-    """How long a character or the copilot waits before it continues without you."""
+    """Whether a prompt contains the card of the speaker or the cards of all members."""
+    allow_self_responses: Annotated[bool, Leaf(label=_("Allow self responses"), visible_when=_GROUP)] = False
+    """The character that replied last can be chosen again."""
+    auto_mode_enabled: Annotated[bool, Leaf(label=_("Auto mode"), visible_when=_GROUP, quick=True)] = False
+    """Characters reply to each other without waiting for you."""
+    auto_mode_delay_ms: Annotated[int, Leaf(label=_("Auto mode delay (ms)"), step=500), Field(ge=0, le=600_000)] = 5000
+    """The pause before characters or the copilot continue automatically."""
     during_generation_user_input_policy: Annotated[
         Literal["reject", "queue", "restart"],
         Leaf(
-            label="A message during a reply",
-            labels={"reject": "has to wait", "queue": "is answered next", "restart": "starts the reply anew"},
+            label=_("Message during a reply"),
+            labels={"reject": _("Reject"), "queue": _("Reply to it next"), "restart": _("Restart the reply")},
         ),
     ] = "reject"
-    """What happens to a message that is sent while a reply is being written."""
-    user_turn_debounce_ms: Annotated[
-        int, Leaf(label="Wait for further messages (ms)", step=100), Field(ge=0, le=60_000)
-    ] = 0
-    """Messages within this time are answered together."""
+    """What happens to a message that is sent while a reply is generated."""
+    user_turn_debounce_ms: Annotated[int, Leaf(label=_("Reply delay (ms)"), step=100), Field(ge=0, le=60_000)] = 0
+    """How long to wait for more messages before a reply starts."""
     group_regenerate_mode: Annotated[
         Literal["single_message", "last_turn"],
         Leaf(
-            label="Regenerate",
-            labels={"single_message": "the last message", "last_turn": "everything since my last message"},
+            label=_("Regenerate in groups"),
+            labels={"single_message": _("Last message"), "last_turn": _("Whole last turn")},
             visible_when=_GROUP,
         ),
     ] = "single_message"
-    """How much is told anew in a group."""
-    relax_message_trim: Annotated[bool, Leaf(label="Let a reply speak for others", visible_when=_GROUP)] = False
-    """Otherwise a reply ends where another character begins to speak in it."""
-    token_limit: Annotated[int, Leaf(label="Tokens this space may use", step=10_000), Field(ge=0, le=10**12)] = 0
-    """No reply is begun beyond it; 0 is no limit."""
+    """What Regenerate replaces in a group."""
+    relax_message_trim: Annotated[bool, Leaf(label=_("Relax message trim"), visible_when=_GROUP)] = False
+    """Keeps what a reply says for other members; otherwise the reply is cut there."""
+    token_limit: Annotated[int, Leaf(label=_("Token limit"), step=10_000), Field(ge=0, le=10**12)] = 0
+    """No reply starts once the space has used this many tokens; 0 is no limit."""
 
 
 class ModelGroup(SettingsGroup):
-    """Which model answers, by which preset and templates."""
+    """The model that replies, its preset and its templates."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Model", tab="basic", layers=OF_MEMBERS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Model"), tab="basic", layers=OF_MEMBERS)
 
-    provider_id: Annotated[UUID | None, Leaf(label="Model", has_column=True, refers_to=("provider",), quick=True)] = (
+    provider_id: Annotated[
+        UUID | None, Leaf(label=_("Model"), has_column=True, refers_to=("provider",), quick=True)
+    ] = None
+    """The model that generates replies; empty is the default model."""
+    preset_id: Annotated[
+        UUID | None, Leaf(label=_("Preset"), has_column=True, refers_to=("chat", "text", "risuai"), quick=True)
+    ] = None
+    """Prompts and samplers; empty is the default preset."""
+    instruct_id: Annotated[UUID | None, Leaf(label=_("Instruct template"), refers_to=("instruct",), by_kind=True)] = (
         None
     )
-    """Who answers; without one, the default provider."""
-    preset_id: Annotated[
-        UUID | None, Leaf(label="Preset", has_column=True, refers_to=("chat", "text", "risuai"), quick=True)
-    ] = None
-    """Prompts and generation settings; without one, those that come with the application."""
-    instruct_id: Annotated[UUID | None, Leaf(label="Instruct template", refers_to=("instruct",), by_kind=True)] = None
-    """How turns are marked in a text prompt."""
-    context_id: Annotated[UUID | None, Leaf(label="Context template", refers_to=("context",), by_kind=True)] = None
-    """How the beginning of a text prompt is laid out."""
-    system_prompt_id: Annotated[UUID | None, Leaf(label="System prompt", refers_to=("system_prompt",))] = None
-    """The first instruction."""
-    reasoning_id: Annotated[UUID | None, Leaf(label="Reasoning template", refers_to=("reasoning",))] = None
-    """How thoughts are marked in replies."""
+    """How messages are formatted in text completion prompts."""
+    context_id: Annotated[UUID | None, Leaf(label=_("Context template"), refers_to=("context",), by_kind=True)] = None
+    """How character, persona and lore are arranged in text completion prompts."""
+    system_prompt_id: Annotated[UUID | None, Leaf(label=_("System prompt"), refers_to=("system_prompt",))] = None
+    """Replaces the main prompt of the preset."""
+    reasoning_id: Annotated[UUID | None, Leaf(label=_("Reasoning template"), refers_to=("reasoning",))] = None
+    """How reasoning is marked in replies."""
 
 
 MAX_STOPS = 32
 
 
 class LlmGroup(SettingsGroup):
-    """How replies are generated; what is left empty is as the preset or the provider says."""
+    """Lengths and samplers; empty fields use the values of the preset or the provider."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Generation", tab="basic", layers=LAYERS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Generation"), tab="basic", layers=LAYERS)
 
-    context_tokens: Annotated[int | None, Leaf(label="Context (tokens)", step=256), Field(ge=256, le=2_000_000)] = None
-    """How long prompt and reply may be together."""
-    max_tokens: Annotated[int | None, Leaf(label="Reply (tokens)", step=16, quick=True), Field(ge=1, le=200_000)] = None
-    """How long a reply may be."""
-    temperature: Annotated[float | None, Leaf(label="Temperature", step=0.01, quick=True), Field(ge=0, le=5)] = None
-    """Low is predictable, high is surprising."""
-    top_p: Annotated[float | None, Leaf(label="Top P", step=0.01), Field(ge=0, le=1)] = None
-    """Only the likeliest tokens up to this probability."""
-    top_k: Annotated[int | None, Leaf(label="Top K", step=1), Field(ge=0, le=1000)] = None
-    """Only this many of the likeliest tokens; 0 is all."""
-    min_p: Annotated[float | None, Leaf(label="Min P", step=0.01, by_kind=True), Field(ge=0, le=1)] = None
-    """Only tokens at least this likely, measured by the likeliest."""
-    top_a: Annotated[float | None, Leaf(label="Top A", step=0.01, by_kind=True), Field(ge=0, le=1)] = None
-    """Like Min P, by the square of the likeliest."""
-    typical_p: Annotated[float | None, Leaf(label="Typical P", step=0.01, by_kind=True), Field(ge=0, le=1)] = None
-    """Only tokens that are about as surprising as expected."""
+    context_tokens: Annotated[
+        int | None, Leaf(label=_("Context size (tokens)"), step=256), Field(ge=256, le=2_000_000)
+    ] = None
+    """The maximum size of prompt and reply together."""
+    max_tokens: Annotated[
+        int | None, Leaf(label=_("Response length (tokens)"), step=16, quick=True), Field(ge=1, le=200_000)
+    ] = None
+    """The maximum size of a reply."""
+    temperature: Annotated[float | None, Leaf(label=_("Temperature"), step=0.01, quick=True), Field(ge=0, le=5)] = None
+    """Higher values make replies more random."""
+    top_p: Annotated[float | None, Leaf(label=_("Top P"), step=0.01), Field(ge=0, le=1)] = None
+    """Keeps only the most likely tokens up to this total probability."""
+    top_k: Annotated[int | None, Leaf(label=_("Top K"), step=1), Field(ge=0, le=1000)] = None
+    """Keeps only this many of the most likely tokens; 0 keeps all."""
+    min_p: Annotated[float | None, Leaf(label=_("Min P"), step=0.01, by_kind=True), Field(ge=0, le=1)] = None
+    """Removes tokens below this fraction of the most likely token's probability."""
+    top_a: Annotated[float | None, Leaf(label=_("Top A"), step=0.01, by_kind=True), Field(ge=0, le=1)] = None
+    """Like Min P, with the square of the most likely token's probability."""
+    typical_p: Annotated[float | None, Leaf(label=_("Typical P"), step=0.01, by_kind=True), Field(ge=0, le=1)] = None
+    """Keeps only tokens whose probability is close to the average."""
     frequency_penalty: Annotated[
-        float | None, Leaf(label="Frequency penalty", step=0.01, by_kind=True), Field(ge=-2, le=2)
+        float | None, Leaf(label=_("Frequency penalty"), step=0.01, by_kind=True), Field(ge=-2, le=2)
     ] = None
-    """Against words by how often they were said."""
+    """Makes tokens less likely the more often they occurred."""
     presence_penalty: Annotated[
-        float | None, Leaf(label="Presence penalty", step=0.01, by_kind=True), Field(ge=-2, le=2)
+        float | None, Leaf(label=_("Presence penalty"), step=0.01, by_kind=True), Field(ge=-2, le=2)
     ] = None
-    """Against words that were said at all."""
+    """Makes tokens less likely if they occurred at all."""
     repetition_penalty: Annotated[
-        float | None, Leaf(label="Repetition penalty", step=0.01, by_kind=True), Field(ge=0.5, le=3)
+        float | None, Leaf(label=_("Repetition penalty"), step=0.01, by_kind=True), Field(ge=0.5, le=3)
     ] = None
-    """Above 1 is against repetition."""
-    seed: Annotated[int | None, Leaf(label="Seed", step=1, by_kind=True), Field(ge=-1, le=2**31 - 1)] = None
-    """The same seed gives the same reply where the model can; -1 is none."""
+    """Values above 1 reduce repetition."""
+    seed: Annotated[int | None, Leaf(label=_("Seed"), step=1, by_kind=True), Field(ge=-1, le=2**31 - 1)] = None
+    """The same seed gives the same reply where the model supports it; -1 is random."""
     stop: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=200)]] | None,
-        Leaf(label="Stop at"),
+        Leaf(label=_("Stop strings")),
         Field(max_length=MAX_STOPS),
     ] = None
-    """A reply ends where one of these begins."""
-    stream: Annotated[bool, Leaf(label="Show replies as they are written")] = True
-    """Whether the text is shown while it is generated."""
+    """A reply ends where one of these strings begins."""
+    stream: Annotated[bool, Leaf(label=_("Streaming"))] = True
+    """Shows replies while they are generated."""
 
 
 class WorldInfoGroup(SettingsGroup):
-    """How lore is found in the chat, as a fresh SillyTavern does it."""
+    """How lorebook entries are activated."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="World Info", tab="prompts", layers=OF_CHATS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("World Info"), tab="prompts", layers=OF_CHATS)
 
-    depth: Annotated[int, Leaf(label="Messages to scan", step=1), Field(ge=0, le=1000)] = 2
-    """How many of the newest messages are searched for keys."""
-    budget_percent: Annotated[float, Leaf(label="Share of the context (%)", step=1), Field(ge=0, le=100)] = 25
-    """How much of the context lore may take."""
-    budget_cap: Annotated[int, Leaf(label="Most tokens", step=64), Field(ge=0, le=2_000_000)] = 0
-    """How many tokens lore may take at most; 0 is no limit."""
-    min_activations: Annotated[int, Leaf(label="Least activations", step=1), Field(ge=0, le=1000)] = 0
-    """Older messages are searched until so many entries are found."""
-    min_activations_depth_max: Annotated[int, Leaf(label="Search back at most", step=1), Field(ge=0, le=1000)] = 0
-    """How far back that search goes; 0 is to the beginning."""
-    include_names: Annotated[bool, Leaf(label="Scan names too")] = True
-    """Whether the name before a message counts as part of it."""
-    recursive: Annotated[bool, Leaf(label="Entries find entries")] = True
-    """Whether the text of an entry is searched for keys of others."""
+    depth: Annotated[int, Leaf(label=_("Scan depth"), step=1), Field(ge=0, le=1000)] = 2
+    """How many of the latest messages are scanned for keys."""
+    budget_percent: Annotated[float, Leaf(label=_("Context percent"), step=1), Field(ge=0, le=100)] = 25
+    """How much of the context entries may use, in percent."""
+    budget_cap: Annotated[int, Leaf(label=_("Budget cap (tokens)"), step=64), Field(ge=0, le=2_000_000)] = 0
+    """How many tokens entries may use; 0 is no limit."""
+    min_activations: Annotated[int, Leaf(label=_("Min activations"), step=1), Field(ge=0, le=1000)] = 0
+    """Scans older messages until this many entries are activated."""
+    min_activations_depth_max: Annotated[int, Leaf(label=_("Max depth"), step=1), Field(ge=0, le=1000)] = 0
+    """How many messages min activations may scan; 0 is no limit."""
+    include_names: Annotated[bool, Leaf(label=_("Include names"))] = True
+    """Scans the names of speakers with their messages."""
+    recursive: Annotated[bool, Leaf(label=_("Recursive scanning"))] = True
+    """Activated entries are scanned for keys of other entries."""
     max_recursion_steps: Annotated[
         int,
-        Leaf(label="Most steps", step=1, visible_when=VisibleWhen(ref="world_info.recursive", values=(True,))),
+        Leaf(
+            label=_("Max recursion steps"), step=1, visible_when=VisibleWhen(ref="world_info.recursive", values=(True,))
+        ),
         Field(ge=0, le=10),
     ] = 0
-    """How often entries may find entries; 0 is without end."""
-    case_sensitive: Annotated[bool, Leaf(label="Upper and lower case differ")] = False
-    """For entries that do not say it themselves."""
-    match_whole_words: Annotated[bool, Leaf(label="Whole words only")] = True
-    """For entries that do not say it themselves."""
+    """How often activated entries are scanned again; 0 is no limit."""
+    case_sensitive: Annotated[bool, Leaf(label=_("Case-sensitive"))] = False
+    """The default for entries without a setting of their own."""
+    match_whole_words: Annotated[bool, Leaf(label=_("Match whole words"))] = True
+    """The default for entries without a setting of their own."""
     strategy: Annotated[
         Literal["evenly", "character_first", "global_first"],
         Leaf(
-            label="Order of books",
+            label=_("Insertion strategy"),
             labels={
-                "evenly": "All together",
-                "character_first": "The character's first",
-                "global_first": "The space's first",
+                "evenly": _("Sorted evenly"),
+                "character_first": _("Character lore first"),
+                "global_first": _("Space lore first"),
             },
         ),
     ] = "character_first"
-    """Whose entries come first in the prompt."""
-    use_group_scoring: Annotated[bool, Leaf(label="Best match wins a group")] = False
-    """Within a group of entries, the one with most keys found is taken."""
+    """Which lorebooks come first in the prompt."""
+    use_group_scoring: Annotated[bool, Leaf(label=_("Use group scoring"))] = False
+    """In an inclusion group, the entry with the most matching keys is used."""
 
 
 _IN_CHAT = VisibleWhen(ref="authors_note.position", values=("chat",))
 
 
 class AuthorsNoteGroup(SettingsGroup):
-    """A note that is put into the prompt again and again."""
+    """A text that is inserted into prompts at regular intervals."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Author's note", tab="authors_note", layers=OF_CHATS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Author's note"), tab="authors_note", layers=OF_CHATS)
 
-    text: Annotated[str, Leaf(label="Note", rows=4), Field(max_length=MAX_TEXT)] = ""
-    """What the model is reminded of."""
+    text: Annotated[str, Leaf(label=_("Note"), rows=4), Field(max_length=MAX_TEXT)] = ""
+    """The text to insert."""
     position: Annotated[
         Literal["none", "before", "after", "chat"],
         Leaf(
-            label="Place",
+            label=_("Position"),
             labels={
-                "none": "Nowhere",
-                "before": "Before the main prompt",
-                "after": "Behind the main prompt",
-                "chat": "In the chat",
+                "none": _("Not inserted"),
+                "before": _("Before main prompt"),
+                "after": _("After main prompt"),
+                "chat": _("In chat at depth"),
             },
         ),
     ] = "chat"
-    """Where the note stands."""
-    depth: Annotated[int, Leaf(label="Messages behind it", step=1, visible_when=_IN_CHAT), Field(ge=0, le=10_000)] = 4
-    """How many messages stand behind the note; 0 is at the end."""
+    """Where the note is inserted."""
+    depth: Annotated[int, Leaf(label=_("Depth"), step=1, visible_when=_IN_CHAT), Field(ge=0, le=10_000)] = 4
+    """How many messages follow the note; 0 is the end of the chat."""
     role: Annotated[
         Literal["system", "user", "assistant"],
         Leaf(
-            label="Told by",
-            labels={"system": "The system", "user": "The user", "assistant": "The character"},
+            label=_("Role"),
+            labels={"system": _("System"), "user": _("User"), "assistant": _("Assistant")},
             visible_when=_IN_CHAT,
         ),
     ] = "system"
-    """Whose words the note is."""
-    interval: Annotated[int, Leaf(label="Every so many messages", step=1), Field(ge=0, le=10_000)] = 1
-    """Counts messages of people; 0 is never."""
-    scan: Annotated[bool, Leaf(label="Search it for lore")] = False
-    """Whether keys of World Info are looked for in the note."""
+    """The role that the note is sent with."""
+    interval: Annotated[int, Leaf(label=_("Insertion frequency"), step=1), Field(ge=0, le=10_000)] = 1
+    """1 inserts the note into every prompt, 2 with every second user message; 0 is never."""
+    scan: Annotated[bool, Leaf(label=_("Scan for World Info"))] = False
+    """The note is scanned for keys of lorebook entries."""
 
 
 PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]
@@ -351,96 +355,99 @@ MAX_MODULES = 50
 
 
 class PromptGroup(SettingsGroup):
-    """What stands in the prompt in place of, or around, what the cards say."""
+    """How prompts are built, and texts that replace those of the cards."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Prompt", tab="prompts", layers=OF_CHATS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Prompt"), tab="prompts", layers=OF_CHATS)
 
     platform: Annotated[
         PlatformChoice,
         Leaf(
-            label="Build prompts like",
+            label=_("Prompt format"),
             layers=LAYERS,
-            labels={"auto": "What the card was made for", "sillytavern": "SillyTavern", "risuai": "RisuAI"},
-        ),
-        Field(
-            description="Whose macros, lore, scripts and order count. By itself, RisuAI's where the card or the preset "
-            "comes from there."
+            labels={"auto": _("Automatic"), "sillytavern": "SillyTavern", "risuai": "RisuAI"},
         ),
     ] = "auto"
-    scenario_override: Annotated[str | None, Leaf(label="Scenario", rows=3), Field(max_length=MAX_TEXT)] = None
-    """In place of the scenario of the cards."""
-    examples_override: Annotated[str | None, Leaf(label="Example messages", rows=3), Field(max_length=MAX_TEXT)] = None
-    """In place of the examples of the cards."""
-    system_prompt_override: Annotated[
-        str | None, Leaf(label="Main prompt", layers=LAYERS, rows=4), Field(max_length=MAX_TEXT)
+    """The application whose prompt rules apply; automatic is RisuAI for its cards and presets."""
+    scenario_override: Annotated[str | None, Leaf(label=_("Scenario override"), rows=3), Field(max_length=MAX_TEXT)] = (
+        None
+    )
+    """Replaces the scenario of the cards."""
+    examples_override: Annotated[
+        str | None, Leaf(label=_("Example messages override"), rows=3), Field(max_length=MAX_TEXT)
     ] = None
-    """In place of the main prompt of the card."""
+    """Replaces the example messages of the cards."""
+    system_prompt_override: Annotated[
+        str | None, Leaf(label=_("Main prompt override"), layers=LAYERS, rows=4), Field(max_length=MAX_TEXT)
+    ] = None
+    """Replaces the main prompt of the card."""
     join_prefix: Annotated[
         str,
-        Leaf(label="Before each joined card", layers=OF_SPACES, rows=2, visible_when=_JOINED),
+        Leaf(label=_("Join prefix"), layers=OF_SPACES, rows=2, visible_when=_JOINED),
         Field(max_length=10_000),
     ] = ""
-    """Where cards are joined, this stands before each of their texts."""
+    """Inserted before each text of joined cards."""
     join_suffix: Annotated[
         str,
-        Leaf(label="Behind each joined card", layers=OF_SPACES, rows=2, visible_when=_JOINED),
+        Leaf(label=_("Join suffix"), layers=OF_SPACES, rows=2, visible_when=_JOINED),
         Field(max_length=10_000),
     ] = ""
-    """Where cards are joined, this stands behind each of their texts."""
+    """Inserted after each text of joined cards."""
     macro_engine: Annotated[
         EngineName,
         Leaf(
-            label="Macro engine",
-            labels={"1.19": "SillyTavern 1.19", "1.15": "SillyTavern 1.15, experimental", "legacy": "Legacy"},
+            label=_("Macro engine"),
+            labels={"1.19": "SillyTavern 1.19", "1.15": _("SillyTavern 1.15 (experimental)"), "legacy": _("Legacy")},
         ),
     ] = "1.19"
-    """How macros are read in prompts that are built like SillyTavern's."""
-    regex_scripts: Annotated[bool, Leaf(label="Run regex scripts")] = True
-    """Whether the scripts of cards and presets change prompts and replies."""
+    """How macros are evaluated in SillyTavern prompts."""
+    regex_scripts: Annotated[bool, Leaf(label=_("Run regex scripts"))] = True
+    """Regex scripts of cards and presets change prompts and replies."""
     modules: Annotated[
-        list[UUID], Leaf(label="RisuAI modules", refers_to=("module",), in_form=False), Field(max_length=MAX_MODULES)
+        list[UUID], Leaf(label=_("RisuAI modules"), refers_to=("module",), in_form=False), Field(max_length=MAX_MODULES)
     ] = []
-    """Lore, scripts and triggers that are switched on together, for prompts that are built like RisuAI's."""
-    memory: Annotated[str, Leaf(label="Memory", rows=4), Field(max_length=MAX_TEXT)] = ""
-    """What happened before the messages that are sent, for prompts that are built like RisuAI's."""
-    history_messages: Annotated[int, Leaf(label="Messages to remember", step=10), Field(ge=1, le=10_000)] = 200
-    """How many of the newest messages a prompt is made from at most."""
+    """Modules with lore, scripts and triggers for RisuAI prompts."""
+    memory: Annotated[str, Leaf(label=_("Memory"), rows=4), Field(max_length=MAX_TEXT)] = ""
+    """A summary of earlier messages for RisuAI prompts."""
+    history_messages: Annotated[int, Leaf(label=_("Max history messages"), step=10), Field(ge=1, le=10_000)] = 200
+    """A prompt contains at most this many of the latest messages."""
 
 
 class ReasoningGroup(SettingsGroup):
-    """What is done with a model's thoughts."""
+    """How the model's reasoning is requested, shown and sent."""
 
-    look: ClassVar[GroupLook] = GroupLook(label="Reasoning", tab="more", layers=OF_MEMBERS)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Reasoning"), tab="more", layers=OF_MEMBERS)
 
     effort: Annotated[
         Literal["auto", "min", "low", "medium", "high", "max"],
         Leaf(
-            label="Effort",
+            label=_("Reasoning effort"),
             layers=LAYERS,
             labels={
-                "auto": "As the model likes",
-                "min": "Least",
-                "low": "Low",
-                "medium": "Medium",
-                "high": "High",
-                "max": "Most",
+                "auto": _("Auto"),
+                "min": _("Minimum"),
+                "low": _("Low"),
+                "medium": _("Medium"),
+                "high": _("High"),
+                "max": _("Maximum"),
             },
             by_kind=True,
         ),
     ] = "auto"
-    """How long the model may think."""
-    auto_parse: Annotated[bool, Leaf(label="Find thoughts in replies")] = False
-    """Whether marked thoughts are taken out of the reply and shown apart."""
-    add_to_prompts: Annotated[bool, Leaf(label="Send thoughts back")] = False
-    """Whether the model sees what it thought before."""
+    """How much the model may reason before it replies."""
+    auto_parse: Annotated[bool, Leaf(label=_("Auto-parse reasoning"))] = False
+    """Moves marked reasoning out of the reply and shows it separately."""
+    add_to_prompts: Annotated[bool, Leaf(label=_("Add reasoning to prompts"))] = False
+    """Earlier reasoning is sent to the model again."""
     max_additions: Annotated[
         int,
         Leaf(
-            label="Most thoughts sent", step=1, visible_when=VisibleWhen(ref="reasoning.add_to_prompts", values=(True,))
+            label=_("Max reasoning blocks"),
+            step=1,
+            visible_when=VisibleWhen(ref="reasoning.add_to_prompts", values=(True,)),
         ),
         Field(ge=0, le=1000),
     ] = 1
-    """How many of the newest thoughts are sent back."""
+    """How many of the latest reasoning blocks are sent."""
 
 
 class StorySettings(BaseModel):

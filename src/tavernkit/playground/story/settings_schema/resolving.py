@@ -18,6 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.settings_schema.models import (
@@ -111,7 +112,7 @@ def descriptions() -> Iterator[str]:
 
 @cache
 def json_schema() -> JsonObject:
-    """The JSON Schema of all settings; `x-storage` says where each is kept, `x-ui` how it is shown."""
+    """The JSON Schema of all settings, in English; `x-storage` says where each is kept, `x-ui` how it is shown."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of a story",
@@ -136,11 +137,11 @@ def _group_schema(name: str, group: type[SettingsGroup], order: int) -> JsonObje
     schema = group.model_json_schema()
     fields = group.model_fields
     return {
-        "title": group.look.label,
+        "title": str(group.look.label),
         "description": schema["description"],
         "type": "object",
         "additionalProperties": False,
-        "x-ui": {"label": group.look.label, "tab": group.look.tab, "order": order},
+        "x-ui": {"label": str(group.look.label), "tab": group.look.tab, "order": order},
         "properties": {
             key: {**described, **_leaf_schema(SETTINGS[f"{name}.{key}"], fields[key], (index + 1) * _ORDER_STEP)}
             for index, (key, described) in enumerate(schema["properties"].items())
@@ -152,7 +153,7 @@ def _leaf_schema(setting: Setting, field: FieldInfo, order: int) -> JsonObject:
     leaf = setting.leaf
     look = GROUPS[setting.group].look
     ui: dict[str, Json] = {
-        "label": leaf.label,
+        "label": str(leaf.label),
         "control": leaf.control,
         "group": setting.group,
         "order": order,
@@ -163,14 +164,14 @@ def _leaf_schema(setting: Setting, field: FieldInfo, order: int) -> JsonObject:
     for key, value in {
         "range": span or None,
         "rows": leaf.rows,
-        "enumLabels": dict(leaf.labels) or None,
+        "enumLabels": {key: str(label) for key, label in leaf.labels.items()} or None,
         "options": list(leaf.refers_to) or None,
         "visibleWhen": None if leaf.visible_when is None else leaf.visible_when.to_json(),
     }.items():
         if value is not None:
             ui[key] = value
     return {
-        "title": leaf.label,
+        "title": str(leaf.label),
         "x-storage": {layer: setting.storage(layer) for layer in leaf.layers},
         "x-ui": ui,
     }
@@ -266,29 +267,27 @@ def _own_value(row: Layered, setting: Setting) -> Any:
 Changes = Mapping[str, Any]
 """The new value of each path; None leaves it to the layer below."""
 
-_PLACES: Mapping[Layer, str] = {"space": "a space", "member": "a member", "conversation": "a conversation"}
-
 
 def read_patch(patch: JsonObject, layer: Layer) -> Changes:
     """Check a merge patch: groups of settings, in which null takes a setting back; so does null for a group."""
     changes: dict[str, Any] = {}
     for group, content in patch.items():
         if group not in GROUPS:
-            raise _refused(group, "there is no such group of settings")
+            raise _refused(group, _("the group does not exist"))
         if content is None:
             own = (setting for setting in SETTINGS.values() if setting.group == group)
             changes.update({setting.path: None for setting in own if layer in setting.leaf.layers})
             continue
         if not isinstance(content, dict):
-            raise _refused(group, "a group of settings is an object")
+            raise _refused(group, _("a group of settings must be an object"))
         for name, value in content.items():
             path = f"{group}.{name}"
             setting = SETTINGS.get(path)
             if setting is None:
-                raise _refused(path, "there is no such setting")
+                raise _refused(path, _("the setting does not exist"))
             if layer not in setting.leaf.layers:
-                places = " or ".join(_PLACES[place] for place in setting.leaf.layers)
-                raise _refused(path, f"it is a setting of {places}, not of {_PLACES[layer]}")
+                layers = ", ".join(setting.leaf.layers)
+                raise _refused(path, _("it can be set for: {layers}", layers=layers))
             cleaned = _cleaned(value)
             problem = None if cleaned is None else setting.problem(cleaned)
             if problem is not None:
@@ -337,4 +336,5 @@ def _cleaned(value: Json) -> Json:
 
 
 def _refused(path: str, why: str) -> Refused:
-    return Refused("invalid", f"The setting {titled(path, 'without a name')} was not taken: {why}.")
+    path = titled(path, "“”")
+    return Refused("invalid", _("The setting {path} was not saved: {reason}.", path=path, reason=why))

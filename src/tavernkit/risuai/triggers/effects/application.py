@@ -25,7 +25,7 @@ def _may_ask(run: TriggerRun) -> bool:
 def scripted(run: TriggerRun) -> None:
     run.shared.warn(
         "trigger_lua",
-        "A trigger is written in Lua and was not run: there is no interpreter that could shut it in and stop it.",
+        "A trigger is written in Lua and was not run: Lua is not supported.",
     )
 
 

@@ -34,7 +34,7 @@ def _value_of(run: TriggerRun, variable: str | None) -> Json:
 def _list_of(run: TriggerRun, variable: str | None) -> list[Json]:
     value = _value_of(run, variable)
     if not isinstance(value, list):
-        raise ThrownError(f"The variable {variable!r} holds no array.")
+        raise ThrownError(f"The variable {variable!r} is not an array.")
     return value
 
 
@@ -74,7 +74,7 @@ def place_of(run: TriggerRun, array: str, wanted: str) -> str:
         return str(value.index(wanted) if wanted in value else -1)
     if isinstance(value, str):
         return str(split_halves(value).find(split_halves(wanted)))
-    raise ThrownError("It is no array.")
+    raise ThrownError("It is not an array.")
 
 
 @pack.answer("v2SliceArrayVar", variables=("var",), reads=("start", "end"), otherwise=_EMPTY)
@@ -83,7 +83,7 @@ def part(run: TriggerRun, array: str, start: str, end: str) -> str:
     if isinstance(value, str):
         return run.to_json(sliced(split_halves(value), to_number(start), to_number(end)))
     if not isinstance(value, list):
-        raise ThrownError("It is no array.")
+        raise ThrownError("It is not an array.")
     return run.to_json(sliced(value, to_number(start), to_number(end)))
 
 
@@ -91,7 +91,7 @@ def part(run: TriggerRun, array: str, start: str, end: str) -> str:
 def joined(run: TriggerRun, array: str, between: str) -> str:
     items = run.json(array)
     if not isinstance(items, list):
-        raise ThrownError("It is no array.")
+        raise ThrownError("It is not an array.")
     run.shared.budget.write(len(items) * len(between))
     return join(items, between)
 

@@ -47,7 +47,7 @@ def activate_old(fields: EffectFields) -> Action:
 
     def act(run: TriggerRun) -> None:
         if not _change(run, run.text(index), lambda entry: entry.with_(written={**entry.written, _OLD_SWITCH: value})):
-            raise ThrownError("There is no entry of the lorebook at that place.")
+            raise ThrownError("The lorebook has no entry at that position.")
 
     return act
 

@@ -81,5 +81,5 @@ def _message(request: Json, number: float) -> dict[str, Json]:
 def request_length(run: TriggerRun) -> str:
     length = properties.get(run.json(_state(run)), "length")
     if length is None:
-        raise ThrownError("The request is no list.")
+        raise ThrownError("The request is not a list.")
     return to_text(length)
