@@ -57,7 +57,9 @@ FAULTS = {
     "429, too long a wait": Fault("fault:first:1:429:60", "http_error", "Wait 60 seconds and try again"),
     "500": Fault("fault:first:3:500", "http_error", "(status 500). Try again later", asked=ATTEMPTS),
     "401": Fault("fault:first:1:401", "http_error", "refused the API key. Check the key"),
-    "malformed event": Fault("fault:first:1:malformed", "bad_response", "unreadable data in the middle of the reply", begun=True),
+    "malformed event": Fault(
+        "fault:first:1:malformed", "bad_response", "sent unreadable data in the middle", begun=True
+    ),
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
     "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Retry or choose another"),
     "wrong content type": Fault(
