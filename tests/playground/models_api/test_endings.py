@@ -85,4 +85,4 @@ async def test_what_cannot_be_done_for_a_reply_is_refused_with_a_sentence(sqlite
             answer = await talk.ask(*said("Hm?"), **{field: value})
             assert answer.status_code == 400
             assert answer.json()["error"]["param"].startswith(field)
-        assert "one reply at a time" in (await talk.ask(*said("Hm?"), n=2)).json()["error"]["message"]
+        assert "Only one reply per request" in (await talk.ask(*said("Hm?"), n=2)).json()["error"]["message"]

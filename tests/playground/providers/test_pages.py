@@ -77,7 +77,7 @@ async def test_what_was_typed_stays_when_something_is_wrong(admin: ProviderAdmin
     assert 'value="My &lt;b&gt;"' in wrong.text
     assert 'value="ftp://here"' in wrong.text
     wrong = await ask(admin, "POST", "/models", 422, data=form(context_tokens="12"))
-    assert "Check the field “Context size”" in wrong.text
+    assert "Context size must be at least 256." in wrong.text
     there = await add(admin)
     stale = await ask(admin, "POST", there, 409, data=form(model="mine", settings_version="7"))
     assert 'value="mine"' in stale.text

@@ -15,6 +15,7 @@ from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.kinds import DIALECT, dialect_of, kind_of, request_fields
 from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.web.forms import problem_in
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
 from tavernkit.playground.story.providers.queries import UsualServer
 
@@ -119,8 +120,4 @@ def _understood(model: type[M], fields: Mapping[str, Any]) -> M:
     try:
         return model(**fields)
     except ValidationError as error:
-        problem = error.errors()[0]
-        field = str(problem["loc"][0]) if problem["loc"] else ""
-        words = problem["msg"].replace("String", "It").replace("Input", "It")
-        sentence = _("Check the field “{field}”: {reason}.", field=FIELDS.get(field, field), reason=words)
-        raise Refused("invalid", sentence) from None
+        raise Refused("invalid", problem_in(error.errors()[0], FIELDS)) from None
