@@ -63,12 +63,15 @@ def docs_files() -> Mapping[str, str]:
     return {_name(file): file for file in sorted(files)}
 
 
-@cache
 def docs_page(name: str) -> DocsPage | None:
     """The page of this name; the index has the empty name."""
-    file = docs_files().get(name)
-    if file is None:
-        return None
+    # Names that are no pages are not kept: anybody may ask for any number of them.
+    return _drawn(name) if name in docs_files() else None
+
+
+@cache
+def _drawn(name: str) -> DocsPage:
+    file = docs_files()[name]
     tokens = _PARSER.parse((docs_folder() / file).read_text(encoding="utf-8"))
     titles = _add_anchors(tokens)
     _name_no_empty_header(tokens)
