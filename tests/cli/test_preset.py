@@ -117,7 +117,7 @@ class TestShowing:
     def test_what_is_no_preset_is_an_error(self) -> None:
         result = command("show", {"spec": "chara_card_v3"})
         assert result.code == 2
-        assert result.stderr.startswith("tavernkit: standard input: This is no SillyTavern preset")
+        assert result.stderr.startswith("tavernkit: standard input: This is not a SillyTavern preset")
 
 
 class TestChecking:
