@@ -28,7 +28,7 @@ class Note(BaseModel):
         ({"depth": "-1"}, "Depth must be at least 0."),
         ({"depth": "1001"}, "Depth must be at most 1,000."),
         ({"depth": "deep"}, "Depth must be a whole number."),
-        ({"share": "0"}, "share must be more than 0.0."),
+        ({"share": "0"}, "share must be more than 0."),
         ({"share": "half"}, "share must be a number."),
         ({"role": "narrator"}, "Role must be one of: 'system' or 'user'."),
         (
