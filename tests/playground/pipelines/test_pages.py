@@ -232,7 +232,7 @@ async def test_the_editor_tells_what_a_profile_does(pages: ProfilePages) -> None
     assert "Runs on: new reply, regenerated reply, manual run · Permissions: artifact_write" in page
     assert "Let the gallery speak After the reply · sends a prompt to a model llm" in page
     assert "renders a template template · after comment" in page
-    assert "art.commentary seen by people, never told to the model; in a feed beside the chat feed:commentary" in page
+    assert "art.commentary shown on the page, not in the prompt; in a feed beside the chat feed:commentary" in page
     assert "Everywhere Disable" in page
 
 
