@@ -112,14 +112,17 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     group, run = speak_in_group(page)
     chat = f"/conversations/{conversation_id}"
     found = {"home": "/", "sign-in": "/sign-in", "sign-up": "/sign-up", "chat": chat, "group": group, "run": run}
-    found |= {"state": f"{group}?panel=state", "docs": "/docs/guide", "missing": "/nothing"}
-    page.goto("/")
-    found |= {_name(path): path for path in _links(page, "header nav")}
+    found |= {
+        "state": f"{group}?panel=state",
+        "conversations-one-panel-members": f"{group}/panel/members",
+        "docs": "/docs/guide",
+        "missing": "/nothing",
+    }
     # Each page may lead to further ones; of pages that differ only in an id, the first is taken.
     waiting = list(found.values())
     while waiting:
         page.goto(waiting.pop(0))
-        for path in _links(page, "main"):
+        for path in _links(page):
             if _name(path) not in found and path not in found.values():
                 found[_name(path)] = path
                 waiting.append(path)
@@ -191,9 +194,9 @@ def main() -> None:
     print(f"{len(pages)} pages, {count} pictures in {target}")
 
 
-def _links(page: Page, inside: str) -> list[str]:
+def _links(page: Page) -> list[str]:
     """The addresses on this server that links lead to, without files and without what is in a page."""
-    found: list[str] = page.locator(f"{inside} a[href^='/']:not([download])").evaluate_all(
+    found: list[str] = page.locator("a[href^='/']:not([download])").evaluate_all(
         "links => links.map((link) => link.pathname)"
     )
     # The documentation has one layout and is not translated: one page of it is enough.

@@ -143,7 +143,7 @@ def test_a_hook_that_asks_for_what_it_is_given_is_told_so() -> None:
     hooks = LoadHooks()
     scope: LoadScope[list[int]] = LoadScope("app", list, hooks)
     hooks.on_load("app", lambda _: scope())
-    with pytest.raises(LoadHookError, match="use its argument"):
+    with pytest.raises(LoadHookError, match="use the argument of the hook"):
         scope()
 
 

@@ -126,6 +126,7 @@ def assert_accessible(page: Page) -> None:
     for size, theme in looks:
         show(page, size, theme)
         assert fits(page), (page.url, size)
-        assert violations(page) == [], (page.url, size, theme)
+        found = violations(page)
+        assert found == [], (page.url, size, theme, found)
     show(page, NARROWEST)
     assert fits(page), (page.url, NARROWEST)

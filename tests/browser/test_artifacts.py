@@ -19,7 +19,7 @@ def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     open_tab(page)
     expect(page.locator(".panel-empty")).to_contain_text("No state yet.")
     follow(page, example("rpg_state"))
-    expect(page.locator(".panel-empty")).to_contain_text("comes with the next reply")
+    expect(page.locator(".panel-empty")).to_contain_text("The state appears here with the next reply.")
     play(story, "One.")
     card = page.locator("#card_rpg_state")
     expect(field(card, "Health")).to_have_text("0")
@@ -74,7 +74,7 @@ def test_a_reply_that_is_told_anew_does_not_tick_twice(story: Story) -> None:
     play(story, "Two.")
     expect(field(card, "Health")).to_have_text("1")
     choose(story.messages.last, "Regenerate")
-    expect(story.messages.last.locator(".swipes-count")).to_have_text("Version 2/ of 2")
+    expect(story.messages.last.locator(".swipes-count")).to_have_text("2/2Swipe 2 of 2")
     expect(card).to_have_attribute("data-version", "3")
     expect(field(card, "Health")).to_have_text("1")
     # The swipe before has a state of its own.
@@ -113,7 +113,7 @@ def test_two_tabs_see_the_same_state_and_what_changed_stays_open(
     expect(card).to_contain_text("First version.")
     play(story, "Two.")
     expect(card.locator("#change_rpg_state")).to_have_attribute("open", "")
-    expect(card.locator(".art-words")).to_have_text(re.compile(r"Health\s+was\s+0,\s+is\s+1"))
+    expect(card.locator(".art-words")).to_have_text(re.compile(r"Health:\s+changed\s+from\s+0\s+to\s+1"))
     expect(other.locator("#change_rpg_state_summary")).to_be_focused()
 
 

@@ -121,7 +121,7 @@ def test_a_dry_run_can_be_stopped(answered_story: Story) -> None:
     hanging = json.dumps(thinking("x")).replace("[[say: x]]", "[[hang]]")
     page.get_by_label("Pipelines (JSON)").fill(hanging)
     frame.get_by_role("button", name="Run").click()
-    expect(frame.locator(".dry-run-progress > li").first).to_contain_text("At work")
+    expect(frame.locator(".dry-run-progress > li").first).to_contain_text("Running")
     frame.get_by_role("button", name="Stop").click()
     expect(frame.locator("#dry_run_state")).to_contain_text("Stopped. Nothing was written.")
 

@@ -64,7 +64,7 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     story.send("[[say: Nobody asked me.]]")
     expect(story.run).to_have_attribute("data-status", "failed")
     sentence = story.run.locator(".run-sentence")
-    expect(sentence).to_contain_text("the context size is 2,048 tokens")
+    expect(sentence).to_contain_text("the context size of 2,048")
     expect(sentence).to_contain_text(re.compile(r"Rules 4 \([\d,]+ tokens\), Rules 3 \([\d,]+ tokens\)"))
     expect(sentence).to_contain_text("Choose a shorter preset, or raise the context size of the provider.")
     expect(story.run.get_by_role("link", name="Presets")).to_have_attribute("href", "/presets")
@@ -77,7 +77,7 @@ def test_a_preset_that_leaves_no_room_for_the_message_is_refused_with_what_is_to
     page.goto(f"{page.url}?panel=runs")
     page.locator(".run-row-name a").first.click()
     page.wait_for_url("**/runs/*")
-    expect(page.get_by_text("the context size is 2,048 tokens")).to_be_visible()
+    expect(page.get_by_text("the context size of 2,048")).to_be_visible()
     expect(page.get_by_role("link", name="Edit model")).to_have_attribute("href", address or "")
     expect(page.get_by_role("heading", name="Trimmed")).to_be_visible()
     expect(page.get_by_role("heading", name="Raw request")).to_have_count(0)
@@ -92,7 +92,7 @@ def test_a_reply_says_how_many_messages_did_not_fit(
     for number in range(3):
         story.send(f"[[say: Reply {number}.]] " + "The road went on. " * 150)
         story.expect_one_reply(f"Reply {number}.")
-    chip = story.messages.last.get_by_role("link", name=re.compile(r"\d+ messages? .*did not fit"))
+    chip = story.messages.last.get_by_role("link", name=re.compile(r"Trimmed: \d+ messages?"))
     expect(chip).to_be_visible()
     # The greeting goes first; the answer to the first message had everything.
     expect(story.messages.nth(2).get_by_role("link", name=re.compile("Trimmed: .*message"))).to_have_count(0)

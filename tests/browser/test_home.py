@@ -121,7 +121,7 @@ def test_a_question_mark_tells_the_keys_unless_somebody_writes_it(page: Page) ->
     page.goto("/")
     help = page.get_by_role("dialog", name="Keyboard shortcuts")
     page.keyboard.press("?")
-    expect(help).to_contain_text("New line")
+    expect(help).to_contain_text("Start a new line")
     page.keyboard.press("Escape")
     expect(help).to_be_hidden()
     story = begin_story(page)

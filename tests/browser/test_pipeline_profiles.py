@@ -205,7 +205,7 @@ def test_what_is_no_json_is_told_with_its_line_and_nothing_typed_is_lost(page: P
     assert box.evaluate("box => box.selectionStart") == typed.index("}")
     page.reload()
     expect(box).to_have_value(typed)
-    expect(page.get_by_text("Unsaved changes were restored.")).to_be_visible()
+    expect(page.get_by_text("Your unsaved changes were restored.")).to_be_visible()
     expect(error).to_contain_text("line 3, column 12")
     page.get_by_role("link", name="Discard changes").click()
     expect(page.locator("#profile_summary")).to_have_text("No problems found.")

@@ -69,7 +69,7 @@ def test_conversations_are_found_again_on_the_first_page(story: Story) -> None:
     story.send("[[say: A heron stands in the reeds.]]")
     story.expect_one_reply("A heron stands in the reeds.")
     story.page.get_by_role("link", name="All stories").click()
-    story.page.get_by_text("A heron stands in the reeds.").first.wait_for()
+    story.page.get_by_role("heading", name="Stories", exact=True).wait_for()
     story.page.get_by_role("main").get_by_role("listitem").get_by_role("link").first.click()
     story.expect_one_reply("A heron stands in the reeds.")
 

@@ -30,7 +30,7 @@ def count(message: Locator) -> Locator:
 
 
 def expect_version(message: Locator, number: int, of: int) -> None:
-    expect(count(message)).to_have_text(f"Version {number}/ of {of}")
+    expect(count(message)).to_have_text(f"{number}/{of}Swipe {number} of {of}")
 
 
 def wipe(page: Page, message: Locator, by: int, *, down: int = 0, steps: int = 4) -> None:

@@ -1,5 +1,7 @@
 """The tree of conversations, and the way from one to another."""
 
+import json
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.looks import assert_accessible
@@ -13,11 +15,22 @@ def test_from_the_tree_to_a_branch_and_back_by_the_bar(story: Story) -> None:
     page.get_by_role("link", name="Conversation tree").click()
     expect(page.get_by_role("heading", name="Conversation tree")).to_be_visible()
     expect(page.locator(".tree-current")).to_contain_text("Main")
-    page.get_by_role("link", name="By the sea").click()
+    page.get_by_role("link", name="By the sea", exact=True).click()
     page.wait_for_url(f"**/conversations/{branch}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("By the sea")
     page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Main").click()
     page.wait_for_url(root)
+
+
+def test_a_chat_is_exported_from_the_tree(story: Story) -> None:
+    page = story.page
+    page.get_by_role("link", name="Conversation tree").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Export chat: Main").click()
+    header, *messages = downloading.value.path().read_text().splitlines()
+    assert "chat_metadata" in json.loads(header)
+    assert messages
+    assert all("mes" in json.loads(line) for line in messages)
 
 
 def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
@@ -25,7 +38,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
     branch = _branch(page, "By the sea")
     page.goto(f"/conversations/{branch}/tree")
     node = page.locator(f"#node_{branch}")
-    node.get_by_text("Rename By the sea").click()
+    node.get_by_text("Rename", exact=True).first.click()
     node.get_by_label("Title").fill("In the hills")
     node.get_by_label("Title").press("Enter")
     expect(node.get_by_role("heading")).to_have_text("In the hills")

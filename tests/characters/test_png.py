@@ -126,7 +126,7 @@ def test_base64_in_lines_is_read_exactly():
 
 
 def test_a_picture_without_a_card():
-    with pytest.raises(PngParseError, match="holds no character card"):
+    with pytest.raises(PngParseError, match="contains no character card"):
         load(png(text("Comment", b"hello")))
 
 

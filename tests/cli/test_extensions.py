@@ -44,7 +44,7 @@ def test_a_module_that_the_setting_names_adds_to_commands(monkeypatch: pytest.Mo
         (
             "takes_a_name",
             "from tavernkit import dialects\ndialects.register('openai', print)",
-            "ValueError: A dialect named 'openai' is registered. Say replace=True to put another in its place "
+            "ValueError: A dialect named 'openai' is registered. Use replace=True to replace it "
             "(takes_a_name.py, line 2)",
         ),
     ],

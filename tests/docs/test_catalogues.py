@@ -24,7 +24,7 @@ NAMES = {
     "The body of the request": "part of an error of the library",
     "The run was interrupted and is not taken up again": RECORD,
     "Chosen manually": "kept in a row in English, with the cause by which a page says it",
-    "The provider {…} does not exist. Add it, or remove it from the step": RECORD,
+    "The provider  does not exist. Add it, or remove it from the step": RECORD,
     "The run was taken over or has ended in the meantime. Nothing was written": "for the log",
     "The server answered": "caught by the script that throws it",
     "auto px": "a size",

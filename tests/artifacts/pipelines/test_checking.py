@@ -77,8 +77,8 @@ def test_patterns_and_schemas_are_what_they_claim_to_be() -> None:
         step("d", "llm", output="text", schema={"type": "object"}),
     )
     assert "not a regular expression" in found["pipelines[0].steps[0].rules[1].pattern"]
-    assert "no JSON Schema" in found["pipelines[0].steps[1].schema"]
-    assert "no JSON Schema" in found["pipelines[0].steps[2].schema"], "nothing is fetched"
+    assert "JSON Schema cannot be used" in found["pipelines[0].steps[1].schema"]
+    assert "JSON Schema cannot be used" in found["pipelines[0].steps[2].schema"], "nothing is fetched"
     assert "A schema is for JSON" in found["pipelines[0].steps[3].schema"]
 
 
@@ -96,7 +96,7 @@ def test_patterns_and_schemas_are_what_they_claim_to_be() -> None:
 )
 def test_a_schema_refers_to_nothing_but_its_own_parts(schema: Json) -> None:
     found = problems(step("a", "llm", schema=schema))
-    assert "no JSON Schema that can be used" in found["pipelines[0].steps[0].schema"]
+    assert "JSON Schema cannot be used" in found["pipelines[0].steps[0].schema"]
     named = {"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}}}
     assert problems(step("a", "llm", schema=named)) == {}
 

@@ -141,7 +141,7 @@ def test_ids_that_are_used_twice_are_noted() -> None:
     [
         (b"\x00\x01", "binary"),
         ("{", "not valid JSON"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ('{"a": 1}', "no entries"),
         ('{"entries": 5}', "no entries"),
         ('{"spec": "chara_card_v2", "data": {"name": "N"}}', "without a lorebook"),

@@ -94,7 +94,7 @@ async def test_what_has_become_another_kind_of_content_is_not_restored(
     refused = await client.post(f"{at(story)}/state/restore", json={"version": 1, "based_on_version": 2})
     assert (refused.status_code, refused.json()["error"]["sentence"]) == (
         409,
-        "That version is text, and the artifact is json now.",
+        "This version is text, and the artifact is json now. Choose a version of the same type.",
     )
 
 

@@ -132,7 +132,7 @@ async def test_the_next_page_works_without_scripts_and_a_foreign_cursor_is_a_sen
         second = await seen(client, unescape(more[1]))
         assert names(second) == ["Guest 48", "Guest 49"]
         assert 'href="/characters?search=guest">Back to first page' in second
-        assert "none of this list" in await seen(client, "/characters?after=nonsense", status=422)
+        assert "does not belong to this list" in await seen(client, "/characters?after=nonsense", status=422)
 
 
 async def test_files_are_imported_and_the_page_can_be_left(sqlite_url: str, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_replies_of_a_server_use_everything_that_the_example_extension_adds(tmp_
         path = f"/providers/{provider['id']}"
         version = tab.get(path)["settings_version"]
         refused = tab.ask("PATCH", path, settings_version=version, settings={"dialect": "klingon"}).json()["error"]
-        assert refused["sentence"].startswith("There is no dialect 'klingon'. Known: ai21, anthropic, ")
+        assert refused["sentence"].startswith("The dialect “klingon” does not exist. Choose one of: ai21, anthropic, ")
         tab.ask("PATCH", path, settings_version=version, settings={"dialect": "labelled"}).raise_for_status()
         nowhere = {"pipelines": [{"id": "sky", "steps": [{"id": "look_up", "kind": "almanac", "hook": "before"}]}]}
         checked = tab.ask("POST", "/pipeline_profiles/check", content=nowhere).raise_for_status().json()["problems"]

@@ -58,7 +58,7 @@ FAULTS = {
     "500": Fault("fault:first:3:500", "http_error", "(status 500). Try again later", asked=ATTEMPTS),
     "401": Fault("fault:first:1:401", "http_error", "refused the API key. Check the key"),
     "malformed event": Fault(
-        "fault:first:1:malformed", "bad_response", "sent unreadable data in the middle", begun=True
+        "fault:first:1:malformed", "bad_response", "in the middle of the reply. Try again", begun=True
     ),
     "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
     "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Retry or choose another"),

@@ -115,10 +115,10 @@ async def test_who_was_faster_is_shown_and_nothing_typed_is_lost(browser: httpx2
 async def test_a_field_that_makes_no_sense_is_named(browser: httpx2.AsyncClient) -> None:
     book = await imported_book(browser)
     for field, value, sentence in (
-        ("depth", "deep", "Depth is a whole number"),
+        ("depth", "deep", "Depth must be a whole number"),
         ("probability", "101", "from 0 to 100"),
         ("position", "9", "Choose a value of “Position” from the list."),
-        ("sticky", "-1", "Sticky (messages) is a whole number"),
+        ("sticky", "-1", "Sticky (messages) must be a whole number"),
     ):
         refused = await browser.post(f"{book}/entries", data={"content": "Typed with care.", field: value})
         assert refused.status_code == 422, field

@@ -122,7 +122,7 @@ async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_p
 async def test_anybody_can_be_let_speak_who_is_muted_too(sqlite_url: str, tmp_path: Path) -> None:
     async with group_page(sqlite_url, tmp_path, "Ada", "Ben") as two:
         await two.group.mute("Ben")
-        assert "Trigger a reply from Ben (muted)" in await two.bar()
+        assert ">muted<" in await two.bar()
         await two.press("generate", speaker_id=two.id("Ben"))
         assert await two.group.due() == "Ben"
         assert "Triggered manually." in await two.bar()

@@ -10,6 +10,7 @@ from sqlalchemy import event, func, select
 from sqlalchemy.exc import IntegrityError
 
 from tavernkit.playground.base.database.models import Character, Conversation, Message, Run, TextContent, User
+from tavernkit.playground.base.languages import Sentence, stored_sentence
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.actions import request_stop, retry
@@ -74,6 +75,8 @@ async def test_a_lost_worker_is_noticed_and_its_text_kept(database_url: str, tmp
         run = await play.run()
         assert run.error is not None
         assert (run.status, run.text, run.error["code"]) == ("failed", "Half a sen", "interrupted")
+        shown = stored_sentence(run.error)
+        assert (shown, isinstance(shown, Sentence)) == (run.error["message"], True)
         async with play.working():
             await retry(play.runtime, play.viewer, play.conversation_id)
             await play.until(lambda run: run.status == "succeeded")

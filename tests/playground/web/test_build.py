@@ -5,7 +5,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hatch_build import NODE_MODULES, STATIC, STATIC_INPUTS, BuildError, build_pages, check_pages, install_npm_packages
+from hatch_build import (
+    NODE_MODULES,
+    STATIC,
+    STATIC_INPUTS,
+    BuildError,
+    CustomBuildHook,
+    build_pages,
+    check_pages,
+    install_npm_packages,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,3 +72,14 @@ def test_a_wrong_type_is_found(project: Path) -> None:
     (project / "frontend/mistake.ts").write_text("export const number: number = 'one'\n")
     with pytest.raises(BuildError, match="tsc"):
         check_pages(project)
+
+
+def test_a_wheel_carries_every_page_of_the_documentation() -> None:
+    build_data: dict[str, dict[str, str]] = {"force_include": {}}
+    CustomBuildHook(str(ROOT), {}, None, None, "", "wheel").initialize("standard", build_data)  # type: ignore[arg-type]
+    carried = set(build_data["force_include"].values())
+    pages = {
+        f"tavernkit/documentation/{page.relative_to(ROOT / 'docs').as_posix()}" for page in ROOT.glob("docs/**/*.md")
+    }
+    assert len(pages) > 40
+    assert pages <= carried

@@ -26,11 +26,11 @@ def test_home_shows_conversations_and_characters() -> None:
 
 
 def test_an_empty_home_says_what_to_do() -> None:
-    assert "Choose somebody below" in render("home.html", view=samples.home(empty=True))
+    assert "Choose a character to start one" in render("home.html", view=samples.home(empty=True))
     nobody = samples.home(empty=True).with_(characters=())
     html = render("home.html", view=nobody)
     assert "No characters yet" in html
-    assert "Choose somebody below" not in html
+    assert "Choose a character to start one" not in html
 
 
 def test_a_conversation_has_every_part_that_streams_change() -> None:

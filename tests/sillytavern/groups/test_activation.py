@@ -181,7 +181,7 @@ class TestSwipeAndContinue:
 
     @pytest.mark.parametrize("said", [[], chat(("Gone", "a")), [ChatTurn(index=0, name="Gone", text="a")]])
     def test_nobody_at_hand_is_an_error_that_says_what_to_do(self, kind: str, said: list[ChatTurn]) -> None:
-        with pytest.raises(DepartedMemberError, match="Add its writer back to the group"):
+        with pytest.raises(DepartedMemberError, match="Add the writer back"):
             choose(trio(), chat=said, generation_type=kind)
 
 

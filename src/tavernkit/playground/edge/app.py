@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from tavernkit import __version__
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError, is_without_room
+from tavernkit.playground.base.languages import Sentence
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
@@ -33,6 +34,10 @@ from tavernkit.values import Json
 NO_ROUTE = {
     404: _("There is nothing at this address. See the API documentation."),
     405: _("This address does not accept this method. See the API documentation."),
+}
+NO_PAGE = {
+    404: _("This page does not exist. Check the address."),
+    405: _("This page does not accept this kind of request."),
 }
 KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
 
@@ -73,7 +78,9 @@ async def error_page(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else UNEXPECTED
     if not _is_for_programs(request.url.path):
-        return _answer(request, error, status, "refused", sentence)
+        # What the framework says itself is a few words of English.
+        shown = sentence if isinstance(sentence, Sentence) else NO_PAGE.get(status, sentence)
+        return _answer(request, error, status, "refused", shown)
     if status == 400:
         # The framework's, about a body that is not even text.
         return _json(422, "invalid", _("The request cannot be read. Check its body."))

@@ -71,6 +71,7 @@ def docs_page(name: str) -> DocsPage | None:
         return None
     tokens = _PARSER.parse((docs_folder() / file).read_text(encoding="utf-8"))
     titles = _add_anchors(tokens)
+    _name_no_empty_header(tokens)
     for token in tokens:
         _rewrite_links(file, token.children or [])
     html = sanitise_documentation(_PARSER.renderer.render(tokens, _PARSER.options, {}))
@@ -116,6 +117,13 @@ def _add_anchors(tokens: list[Token]) -> dict[str, str]:
             opened.attrSet("id", anchor)
             titles[anchor] = title
     return titles
+
+
+def _name_no_empty_header(tokens: list[Token]) -> None:
+    """Make an empty cell of a table's head an ordinary cell: screen readers read headers out."""
+    for opened, inline, closed in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opened.type == "th_open" and not inline.content:
+            opened.tag = closed.tag = "td"
 
 
 def _text(inline: Token) -> str:

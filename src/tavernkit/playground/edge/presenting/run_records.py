@@ -47,10 +47,8 @@ STATES = {
 }
 KINDS = {
     "user_turn": _("Reply"),
-    "auto_mode": _("Auto mode"),
     "regenerate": _("Regenerate"),
     "force_talk": _("Requested reply"),
-    "copilot": _("Copilot"),
     "continue": _("Continue"),
     "impersonate": _("Impersonate"),
 }
@@ -170,6 +168,29 @@ def _line(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> Ru
     )
 
 
+CAUSES = {
+    "asked": _("Requested"),
+    "auto_mode": _("Auto mode"),
+    "chosen": _("Chosen manually"),
+    "copilot": _("Copilot"),
+    "first_member": _("First member"),
+    "forced": _("Triggered manually"),
+    "impersonate": _("Impersonate"),
+    "last_speaker": _("Last speaker"),
+    "list": _("List order"),
+    "manual": _("Manual order"),
+    "mention": _("Mentioned"),
+    "pooled": _("Pooled order"),
+    "pooled_again": _("Pooled order"),
+    "previous_speaker": _("Previous speaker"),
+    "random": _("Drawn at random"),
+    "retry": _("Retry"),
+    "round": _("Round"),
+    "talkativeness": _("Talkativeness"),
+}
+"""Why a run was made, by the word that its row has."""
+
+
 def _tokens(number: int | None) -> str | None:
     return None if number is None else ngettext("{count} token", "{count} tokens", number)
 
@@ -178,7 +199,7 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
     known: dict[str, object] = {
-        _("Reason"): run.reason.replace("_", " ").capitalize(),
+        _("Reason"): CAUSES.get(run.reason, run.reason.replace("_", " ").capitalize()),
         _("Provider"): debug.get("provider"),
         _("Model"): debug.get("model"),
         _("Prompt"): _tokens(run.prompt_tokens),

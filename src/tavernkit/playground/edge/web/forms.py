@@ -56,8 +56,10 @@ def problem_in(problem: ErrorDetails, labels: Mapping[str, str] = FIELDS) -> str
     match problem["type"]:
         case "missing" | "string_too_short":
             return _("{field} is required.", field=field)
-        case "string_too_long" | "too_long":
-            return _("{field} is too long. At most {limit} are allowed.", field=field, limit=limits["max_length"])
+        case "string_too_long":
+            return _("{field} must have at most {limit} characters.", field=field, limit=limits["max_length"])
+        case "too_long":
+            return _("{field} must have at most {limit} items.", field=field, limit=limits["max_length"])
         case "greater_than_equal":
             return _("{field} must be at least {limit}.", field=field, limit=limits["ge"])
         case "greater_than":

@@ -183,11 +183,14 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
         .where(Message.id == message_id)
     )
     words = titled(" ".join(render_markdown(text or "").striptags().split()), "")
-    start = translated(_("From message {number}", number=seq))
     if not words:
-        return start
-    room = DEFAULT_TITLE_CHARACTERS - len(start) - len(": “”")
-    return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
+        return translated(_("From message {number}", number=seq))
+    room = DEFAULT_TITLE_CHARACTERS - len(_quoting(seq, ""))
+    return _quoting(seq, words if len(words) <= room else f"{words[: room - 1].rstrip()}…")
+
+
+def _quoting(seq: int, text: str) -> str:
+    return translated(_("From message {number}: “{text}”", number=seq, text=text))
 
 
 def _require_forkable(parent: Conversation, access: SpaceAccess, kind: ForkKind, visibility: str) -> None:

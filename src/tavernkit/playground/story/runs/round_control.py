@@ -258,8 +258,7 @@ async def choose_queue(
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
             raise stale(_("round"), turns)
         chosen = [
-            ChosenSpeakers(member_id=id, cause="chosen", reason={"cause": "chosen", "sentence": "Chosen manually."})
-            for id in member_ids
+            ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen manually."}) for id in member_ids
         ]
         if round is not None:
             await set_queue(session, runtime, round, chosen)
