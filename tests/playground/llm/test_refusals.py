@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tavernkit.playground.base.languages import Sentence, stored, stored_sentence
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
@@ -53,6 +54,16 @@ async def test_a_status_says_what_to_do(scripted: str, status: int, words: str) 
     assert (error.code, error.status) == ("http_error", status)
     assert words in str(error)
     assert f"The provider's message: The script asked for the status {status}." in str(error)
+
+
+async def test_a_stored_error_is_still_a_sentence_with_its_parts(scripted: str) -> None:
+    error = await failure(scripted, "[[error: 429]]")
+    kept = stored_sentence(json.loads(json.dumps(stored(error.code, error.sentence))))
+    assert isinstance(kept, Sentence)
+    problem = kept.values["problem"]
+    assert isinstance(problem, Sentence)
+    assert (kept, problem.values["name"], problem.values["time"]) == (str(error), scripted, "a moment")
+    assert isinstance(problem.values["time"], Sentence)
 
 
 @pytest.mark.parametrize(

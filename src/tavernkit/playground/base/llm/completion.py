@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import Counts
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, Value
@@ -131,9 +130,7 @@ def _complaint(body: LooseObject) -> Complaint | None:
         inner = LooseObject(error, body.report)
         code = inner.raw("code")
         status = code if isinstance(code, int) and 400 <= code <= 599 else None
-        return Complaint(
-            message=inner.text("message", default=_("no reason given")), status=status, retry_after=_delay(inner)
-        )
+        return Complaint(message=inner.text("message"), status=status, retry_after=_delay(inner))
     if isinstance(error, str) and error:
         return Complaint(message=error)
     if not body.has("choices"):

@@ -162,7 +162,7 @@ class Endpoint:
     def _quoting(self, sentence: Sentence, complaint: Complaint | None, request: ChatRequest | None) -> Sentence:
         """The sentence with the provider's own words behind it, where it gave some that can be shown."""
         words = "" if complaint is None else self._cut(complaint.message)
-        if complaint is None or _tells(words, request):
+        if not words or _tells(words, request):
             return sentence
         return _("{problem} The provider's message: {message}", problem=sentence, message=words)
 

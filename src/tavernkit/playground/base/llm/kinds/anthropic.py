@@ -101,7 +101,7 @@ def _read_event(body: LooseObject, source: str | bytes) -> Completion | None:
             )
         case "error":
             error = body.nested("error")
-            words = error.text("message", default=_("no reason given"))
+            words = error.text("message")
             return Completion(complaint=Complaint(message=words, status=_STATUSES.get(error.text("type"))))
         case "":
             # Proxies complain in OpenAI's words, and send nothing else without a type.
