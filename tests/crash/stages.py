@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tavernkit.playground.base.database.migrate import upgrade
-from tests.crash.points import CrashPoint
+from tests.crash.points import CrashPoint, is_death_of_its_own
 from tests.crash.processes import Mortal
 from tests.crash.turns import Player
 from tests.playground.support.databases import KINDS, shared_story_url
@@ -66,7 +66,12 @@ class Stage(NamedTuple):
 
     def passed(self) -> list[Place]:
         """The points that have been passed since the stage was cleared."""
-        return [Place(role, point) for role, process in self.processes.items() for point in process.points.passed()]
+        return [
+            Place(role, point)
+            for role, process in self.processes.items()
+            for point in process.points.passed()
+            if is_death_of_its_own(point)
+        ]
 
     def passed_each_time(self) -> list[Place]:
         """The same, with every time that a point was passed."""
@@ -74,6 +79,7 @@ class Stage(NamedTuple):
             Place(role, point)
             for role, process in self.processes.items()
             for point in process.points.passed_each_time()
+            if is_death_of_its_own(point)
         ]
 
     def clear(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from tavernkit import Block, Plan
 from tavernkit.errors import TavernKitError, TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import ngettext
+from tavernkit.playground.base.languages import listed, ngettext
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_on_sillytavern, build_prompt, variables_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
@@ -149,7 +148,7 @@ def left_out_words(counts: Mapping[str, int]) -> str:
         "examples": lambda count: ngettext("{count} example", "{count} examples", count),
         "prompts": lambda count: ngettext("{count} prompt", "{count} prompts", count),
     }
-    return _listed([words(counts[kind]) for kind, words in said.items() if kind in counts])
+    return listed([words(counts[kind]) for kind, words in said.items() if kind in counts])
 
 
 def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
@@ -194,7 +193,7 @@ def _too_large(inputs: PromptInputs, room: int, needed: int, parts: Iterable[tup
             needed=needed,
             room=room,
             window=window,
-            parts=_listed(parts_named),
+            parts=listed(parts_named),
             advice=what_to_do,
         ),
         provider_id=inputs.provider.id,
@@ -249,7 +248,3 @@ def _window(inputs: PromptInputs) -> int:
     if isinstance(own, RisuSettings):
         return budget_for(inputs.settings.llm, inputs.provider, own.max_context, own.max_response)[0]
     return chosen_preset(inputs.presets, inputs.settings, inputs.provider).preset.context_window_tokens
-
-
-def _listed(items: Sequence[str]) -> str:
-    return reduce(lambda before, item: _("{before}, {item}", before=before, item=item), items) if items else ""
