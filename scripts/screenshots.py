@@ -144,7 +144,7 @@ def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iter
         page = context.new_page()
         for name, path in pages.items():
             page.goto(path)
-            page.wait_for_function("() => !document.querySelector('turbo-frame[busy]')")
+            page.locator("turbo-frame[busy]").first.wait_for(state="detached")
             page.evaluate("document.fonts.ready")
             yield language, f"{name}-{device}-{theme}", page.screenshot()
         context.close()
