@@ -30,6 +30,7 @@ import PanelNews from "./controllers/panel_news"
 import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
+import Reorder from "./controllers/reorder"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
 import SettingsForm from "./controllers/settings_form"
@@ -90,6 +91,7 @@ application.register("panel-news", PanelNews)
 application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
+application.register("reorder", Reorder)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)
 application.register("settings-form", SettingsForm)

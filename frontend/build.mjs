@@ -64,6 +64,7 @@ const bundled = [
   "@hotwired/stimulus",
   "@hotwired/turbo",
   "daisyui",
+  "sortablejs",
   "tailwindcss",
 ]
 const licences = bundled.map(async (name) => {
