@@ -159,6 +159,5 @@ def byaf(**changes: Any) -> bytes:
         "scenarios/s1.json": first,
         "scenarios/s2.json": second,
     }
-    files = {**files, **changes}
-    pictures = {"characters/c1/images/a.png": png()}
-    return archive({**{name: json.dumps(value) for name, value in files.items()}, **pictures})
+    files = {**files, "characters/c1/images/a.png": png(), **changes}
+    return archive({name: value if isinstance(value, bytes) else json.dumps(value) for name, value in files.items()})

@@ -210,6 +210,47 @@ def test_what_a_card_has_no_room_for_is_kept_from_a_byaf_archive():
     assert kept["scenarios"][1]["narrative"] == "The roof."
 
 
+def test_the_pictures_of_a_byaf_archive_are_assets_with_a_kind():
+    character = {"name": "Ysolde", "images": [{"path": "images/a.png"}, {"path": "images/b.JPG", "label": "glad"}]}
+    files = {
+        "characters/c1/character.json": character,
+        "characters/c1/images/b.JPG": b"glad",
+        "scenarios/s1.json": {"backgroundImage": "scenarios/s1-background.jpg"},
+        "scenarios/s2.json": {"title": "Roof", "backgroundImage": "s2-background.png"},
+        "scenarios/s1-background.jpg": b"shop",
+        "scenarios/s2-background.png": b"roof",
+        "notes.txt": b"unlisted",
+    }
+    bundle = load(byaf(**files))
+    references = bundle.card.character.assets
+    assert [(asset.type, asset.name, asset.ext) for asset in references] == [
+        ("icon", "main", "png"),
+        ("icon", "glad", "jpg"),
+        ("background", "main", "jpg"),
+        ("background", "Roof", "png"),
+    ]
+    assert [bundle.asset(asset.uri).read() for asset in references] == [png(), b"glad", b"shop", b"roof"]
+    assert [asset.name for asset in bundle.assets][4:] == ["notes.txt"]
+    assert bundle.image == png()
+    assert bundle.report.notes == ()
+
+
+def test_a_background_is_not_the_picture_of_a_byaf_character():
+    bundle = load(
+        byaf(
+            **{
+                "characters/c1/character.json": {"name": "Ysolde", "images": [{"path": "images/gone.png"}]},
+                "scenarios/s1.json": {"backgroundImage": "characters/c1/images/a.png"},
+                "scenarios/s2.json": {"backgroundImage": "../../../etc/passwd"},
+            }
+        )
+    )
+    assert bundle.image is None
+    assert [asset.type for asset in bundle.card.character.assets] == ["background"]
+    [missing] = bundle.report.notes
+    assert missing.path == "scenarios/s2.json.backgroundImage"
+
+
 def test_the_limits_of_a_byaf_import_are_reported():
     report = load(
         byaf(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tavernkit.characters import Asset, CardLimits, load, read_card, to_charx, to_png
 from tavernkit.errors import PngParseError
-from tests.characters.card_files import packed, png, text, v3
+from tests.characters.card_files import packed, png, text, v3, ztxt
 
 
 def reference(uri: str, **fields: str) -> dict[str, str]:
@@ -77,3 +77,21 @@ def test_the_number_of_assets_is_limited():
     assert len(load(source).assets) == 4
     with pytest.raises(PngParseError, match="contains 4 assets; at most 3"):
         load(source, limits=CardLimits(assets=3))
+
+
+def test_assets_that_are_larger_unpacked_than_allowed_are_refused():
+    packed_asset = base64.b64encode(bytes(3000))
+    chunks = [ztxt(f"chara-ext-asset_:{number}", packed_asset) for number in range(3)]
+    source = png(*chunks, text("ccv3", packed(v3())))
+    first, second, third = load(source, limits=CardLimits(archive_total_bytes=7000)).assets
+    assert [len(each.read()) for each in (first, second, first)] == [3000] * 3
+    with pytest.raises(PngParseError, match="more than 7,000 bytes"):
+        third.read()
+    with pytest.raises(PngParseError, match="inflates to more than"):
+        load(source, limits=CardLimits(archive_entry_bytes=2000, text_chunk_bytes=2000)).assets[0].read()
+
+
+def test_an_asset_in_a_picture_may_be_as_large_as_in_an_archive():
+    limits = CardLimits(archive_entry_bytes=3000, text_chunk_bytes=2000)
+    source = to_png(card(), png(), [asset("embeded://a", bytes(3000))])
+    assert load(source, limits=limits).assets[0].read() == bytes(3000)

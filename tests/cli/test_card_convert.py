@@ -65,6 +65,14 @@ def test_the_given_picture_is_used(card_json: Path, picture: Path, tmp_path: Pat
     assert card_files.PIXELS in out.read_bytes()
 
 
+def test_a_given_picture_is_converted_to_png(card_json: Path, tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(jpeg_picture())
+    out = tmp_path / "out.png"
+    assert run("card", "convert", card_json, "--to", "png", "--image", tmp_path / "photo.jpg", "-o", out).code == 0
+    with Image.open(out) as image:
+        assert (image.format, image.size) == ("PNG", (4, 6))
+
+
 def test_several_files_go_into_a_folder(card_json: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps(card_files.v2(name="Odile")))
@@ -116,9 +124,8 @@ def jpeg_picture() -> bytes:
     return buffer.getvalue()
 
 
-def jpeg_cards() -> dict[str, bytes]:
+def jpeg_cards(picture: bytes) -> dict[str, bytes]:
     """A picture with an archive behind it, without an icon of its own and with one, and an archive with an icon."""
-    picture = jpeg_picture()
     bare = card_files.charx(card_files.v3(assets=[JOY]), **{"assets/joy.bin": b"joy"})
     whole = card_files.charx(
         card_files.v3(assets=[ICON, JOY]), **{"assets/main.jpg": picture, "assets/joy.bin": b"joy"}
@@ -129,7 +136,7 @@ def jpeg_cards() -> dict[str, bytes]:
 @pytest.mark.parametrize("name", ["cover", "icon", "charx"])
 def test_a_card_with_a_jpeg_picture_becomes_a_png(name: str, tmp_path: Path) -> None:
     out = tmp_path / "out.png"
-    (tmp_path / "card.jpg").write_bytes(jpeg_cards()[name])
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards(jpeg_picture())[name])
     result = run("card", "convert", tmp_path / "card.jpg", "--to", "png", "-o", out, "--json")
     assert result.code == 0, result.stderr
     assert "the picture was converted to PNG" in [note["message"] for note in result.document["files"][0]["notes"]]
@@ -137,6 +144,55 @@ def test_a_card_with_a_jpeg_picture_becomes_a_png(name: str, tmp_path: Path) -> 
     with Image.open(io.BytesIO(bundle.image or b"")) as image:
         assert (image.format, image.size) == ("PNG", (4, 6))
     assert [asset.read() for asset in bundle.assets] == [b"joy"]
+
+
+@pytest.mark.parametrize("name", ["cover", "icon", "charx"])
+def test_a_png_that_was_a_jpeg_becomes_a_charx_with_the_same_assets(name: str, tmp_path: Path) -> None:
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards(jpeg_picture())[name])
+    assert run("card", "convert", tmp_path / "card.jpg", "--to", "png").code == 0
+    assert run("card", "convert", tmp_path / "card.png", "--to", "charx").code == 0
+    bundle = load(tmp_path / "card.charx")
+    with Image.open(io.BytesIO(bundle.image or b"")) as image:
+        assert (image.format, image.size) == ("PNG", (4, 6))
+    named = {asset.name: bundle.asset(asset.uri) for asset in bundle.card.character.assets or ()}
+    assert set(named) == {"main", "joy"}
+    assert named["joy"] is not None
+    assert named["joy"].read() == b"joy"
+
+
+def test_a_backyard_archive_becomes_a_png_with_its_backgrounds(tmp_path: Path) -> None:
+    changes = {
+        "scenarios/s1.json": {"backgroundImage": "scenarios/s1-background.jpg"},
+        "scenarios/s1-background.jpg": jpeg_picture(),
+    }
+    (tmp_path / "card.byaf").write_bytes(card_files.byaf(**changes))
+    assert run("card", "convert", tmp_path / "card.byaf", "--to", "png").code == 0
+    bundle = load(tmp_path / "card.png")
+    [icon, background] = bundle.card.character.assets or ()
+    assert (icon.uri, background.type) == ("ccdefault:", "background")
+    assert [asset.read() for asset in bundle.assets] == [jpeg_picture()]
+    assert bundle.asset(background.uri) is bundle.assets[0]
+
+
+@pytest.mark.parametrize("damaged", ["cover", "icon", "charx"])
+def test_a_picture_that_cannot_be_read_makes_room_for_a_plain_one(damaged: str, tmp_path: Path) -> None:
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards(card_files.JPEG)[damaged])
+    result = run("card", "convert", tmp_path / "card.jpg", "--to", "png", "--json")
+    assert result.code == 0, result.stderr
+    [note] = [note["message"] for note in result.document["files"][0]["notes"] if note["path"] == "picture"]
+    assert note.startswith("a plain picture is used instead of the card's own. The picture cannot be read")
+    assert {asset.read()[:3] for asset in load(tmp_path / "card.png").assets} == {b"joy", b"\xff\xd8\xff"}
+
+
+def test_a_card_in_a_png_that_is_cut_off_gets_a_plain_picture_and_keeps_its_assets(tmp_path: Path) -> None:
+    asset = card_files.text("chara-ext-asset_:1", b"am95")
+    card = card_files.v3(assets=[{**JOY, "uri": "__asset:1"}])
+    whole = card_files.png(card_files.text("ccv3", card_files.packed(card)), asset)
+    (tmp_path / "card.png").write_bytes(whole[:-20])
+    out = tmp_path / "out.png"
+    result = run("card", "convert", tmp_path / "card.png", "--to", "png", "-o", out)
+    assert result.code == 0, result.stderr
+    assert [asset.read() for asset in load(out).assets] == [b"joy"]
 
 
 def test_a_webp_card_becomes_a_png(tmp_path: Path) -> None:
@@ -153,7 +209,7 @@ def test_without_pillow_a_jpeg_picture_is_kept_as_an_asset(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, original = tmp_path / "out.png", jpeg_picture()
-    (tmp_path / "card.jpg").write_bytes(jpeg_cards()[name])
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards(jpeg_picture())[name])
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "tavernkit.playground.story.characters.files", raising=False)
     assert run("card", "convert", tmp_path / "card.jpg", "--to", "png", "-o", out).code == 0
@@ -192,9 +248,9 @@ def test_a_folder_that_cannot_be_made_is_an_error(card_json: Path, broken: Path)
     assert "tavernkit: " in result.stderr
 
 
-def test_a_picture_that_is_no_png_is_refused(card_json: Path, broken: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_picture_is_refused(card_json: Path, broken: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.png"
     result = run("card", "convert", card_json, "--to", "png", "--image", broken, "-o", out)
     assert result.code == 2
-    assert result.stderr == f"tavernkit: {broken}: The file is not a PNG picture.\n"
+    assert result.stderr.startswith(f"tavernkit: {broken}: The picture cannot be read: it is not a PNG, JPEG,")
     assert not out.exists()

@@ -30,6 +30,15 @@ def test_the_card_that_was_there_is_gone(card_png: Path, tmp_path: Path) -> None
     assert out.read_bytes().count(b"tEXtccv3") == 1
 
 
+def test_the_assets_of_the_card_come_along(picture: Path, tmp_path: Path) -> None:
+    joy = {"type": "emotion", "uri": "embeded://assets/joy.bin", "name": "joy", "ext": "bin"}
+    (tmp_path / "card.charx").write_bytes(card_files.charx(card_files.v3(assets=[joy]), **{"assets/joy.bin": b"joy"}))
+    out = tmp_path / "out.png"
+    result = run("card", "embed", tmp_path / "card.charx", picture, "-o", out, "--json")
+    assert result.document["assets_left_out"] == 0
+    assert [asset.read() for asset in load(out).assets] == [b"joy"]
+
+
 def test_nothing_is_overwritten_without_force(card_json: Path, picture: Path) -> None:
     assert run("card", "embed", card_json, picture, "-o", picture).code == 2
     assert picture.read_bytes() == card_files.png()

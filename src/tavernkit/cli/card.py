@@ -77,7 +77,7 @@ def convert(
             "Default: beside each source file.",
         ),
     ] = None,
-    image: Annotated[Path | None, typer.Option(help="A PNG picture to use instead of the card's own.")] = None,
+    image: Annotated[Path | None, typer.Option(help="A picture to use instead of the card's own.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -146,29 +146,16 @@ def extract(
 @app.command("embed")
 def embed(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="The card, in any format; - reads standard input.")],
-    picture: Annotated[Path, typer.Argument(metavar="PICTURE", help="The PNG picture; - reads standard input.")],
+    picture: Annotated[Path, typer.Argument(metavar="PICTURE", help="The picture; - reads standard input.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The PNG file to write; - writes standard output.")],
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a card into a PNG picture. A card that the picture already contains is replaced."""
-    from tavernkit.characters import load, to_png
-    from tavernkit.cli.conversion import Conversion, print_conversions
+    """Write a card and its assets into a picture. A card that the picture already contains is replaced."""
+    from tavernkit.cli.conversion import convert_card, print_conversions, read_picture
 
     refuse_two_documents(output, as_json=as_json)
     check_free([output], force=force)
-    card_data = read_input(card)
-    picture_data = read_input(picture)
-    with about(card):
-        bundle = load(card_data)
-    with about(picture):
-        data = to_png(bundle.card, picture_data)
+    data, result = convert_card(card, output, "png", "v3", read_picture(picture))
     write_output(output, data, force=force)
-    result = Conversion(
-        file=display_name(card),
-        output=str(output),
-        bytes=len(data),
-        notes=bundle.report.notes,
-        assets_left_out=len(bundle.assets),
-    )
     present(result, lambda _: print_conversions([result]), as_json=as_json)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tavernkit.cli.errors import FileError, UsageError, about, display_name
+from tavernkit.cli.errors import UsageError, about, display_name
 from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.output import plain
 from tavernkit.errors import ParseError, PngWriteError
@@ -68,11 +68,29 @@ def _name(file: Path, to: CardTarget) -> str:
 
 
 def read_picture(path: Path) -> bytes:
-    """Read a picture for cards to be put into; raises FileError when it is no PNG."""
+    """Read a picture for cards to be put into, as PNG; raises FileError when it cannot carry one."""
     data = read_input(path)
-    if not data.startswith(PNG_SIGNATURE):
-        raise FileError(display_name(path), PngWriteError("The file is not a PNG picture."))
-    return data
+    with about(path):
+        return _as_png(data)
+
+
+def _as_png(picture: bytes) -> bytes:
+    """The picture as a whole PNG; raises PngWriteError for one that is damaged, or needs Pillow to be converted."""
+    from tavernkit.characters.png_chunks import put_texts
+
+    if picture.startswith(PNG_SIGNATURE):
+        return put_texts(picture, {}, drop=lambda _: False)
+    try:
+        from tavernkit.playground.story.characters.files import PictureError
+        from tavernkit.playground.story.characters.files import read_picture as decode
+    except ImportError:
+        raise PngWriteError(
+            "The picture is not a PNG. Convert it, or install tavernkit[playground] to have it converted."
+        ) from None
+    try:
+        return decode(picture).png.data
+    except PictureError as error:
+        raise PngWriteError(str(error)) from None
 
 
 def convert_card(
@@ -112,31 +130,37 @@ def _without_module(bundle: Bundle) -> Bundle:
 
 
 def _with_png(bundle: Bundle) -> Bundle:
-    """The bundle with a PNG as its picture. Where Pillow is not there to make one, the picture becomes an asset, and a
-    plain one takes its place."""
+    """The bundle with a PNG as its picture. One that cannot be used makes room for a plain picture, and is kept as an
+    asset where it is a file of its own."""
+    image = bundle.image
+    if image is None:
+        return bundle
+    try:
+        png = _as_png(image)
+    except PngWriteError as error:
+        note = f"a plain picture is used instead of the card's own. {error}"
+        kept = bundle if bundle.format in ("png", "apng") else _with_icon(bundle, image)
+        return _noted(kept, note).with_(image=None)
+    if image.startswith(PNG_SIGNATURE):
+        return bundle
+    return _noted(bundle, "the picture was converted to PNG").with_(image=png)
+
+
+def _with_icon(bundle: Bundle, image: bytes) -> Bundle:
+    """The bundle with its picture among its assets."""
     from tavernkit.characters import Asset, AssetReference
     from tavernkit.characters.ingest.charx import main_icon
 
-    image = bundle.image
-    if image is None or image.startswith(PNG_SIGNATURE):
-        return bundle
-    try:
-        from tavernkit.playground.story.characters.files import read_picture
-    except ImportError:
-        message = "no PNG: kept as an asset beside a plain picture; install tavernkit[playground] to convert it"
-    else:
-        return _noted(bundle, "the picture was converted to PNG").with_(image=read_picture(image).png.data)
     character = bundle.card.character
     icon = main_icon(character.assets or ())
-    kept = bundle.asset(icon.uri) if icon is not None else None
-    if kept is None:
-        kept = Asset.of("picture", image)
-        reference = AssetReference(type="icon", uri=kept.uri, name="main", ext=bundle.format)
-        bundle = bundle.with_(
-            card=bundle.card.with_(character=character.with_(assets=(*(character.assets or ()), reference))),
-            assets=(*bundle.assets, kept),
-        )
-    return _noted(bundle, message).with_(image=None)
+    if icon is not None and bundle.asset(icon.uri) is not None:
+        return bundle
+    kept = Asset.of("picture", image)
+    reference = AssetReference(type="icon", uri=kept.uri, name="main", ext=bundle.format)
+    return bundle.with_(
+        card=bundle.card.with_(character=character.with_(assets=(*(character.assets or ()), reference))),
+        assets=(*bundle.assets, kept),
+    )
 
 
 def _noted(bundle: Bundle, message: str) -> Bundle:
@@ -173,7 +197,7 @@ def _left_out(bundle: Bundle, to: CardTarget, picture: bytes | None) -> int:
 
 def _keeps_chunks(bundle: Bundle, picture: bytes | None) -> bool:
     """A PNG keeps the assets in its own chunks when its own picture is used again."""
-    return bundle.format in ("png", "apng") and picture is None
+    return bundle.format in ("png", "apng") and picture is None and bundle.image is not None
 
 
 def _for_png(bundle: Bundle, image: bytes | None) -> list[Asset]:

@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from tavernkit.characters.character import Asset, Bundle
+from tavernkit.characters.character import Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.text_file import parse_card_json
@@ -50,14 +50,19 @@ def read_byaf(archive: Archive, limits: CardLimits) -> Bundle:
     """
     report = ReportBuilder()
     parts = read_parts(archive, limits, report)
-    images = _images(archive, parts.character, parts.folder)
-    card = decode_card(_card(parts), report, limits=limits)
+    pictures = _portraits(archive, parts)
+    main = next(iter(pictures), None)
+    pictures |= {
+        path: picture for path, picture in _backgrounds(archive, parts, report).items() if path not in pictures
+    }
+    card = decode_card(_card(parts, list(pictures.values())), report, limits=limits)
     _note_chats(parts.scenarios, report)
+    others = [name for name in archive.names if name not in pictures and not name.endswith(".json")]
     return Bundle(
         format="byaf",
         card=card,
-        image=archive.picture(images[0].name, report) if images else None,
-        assets=images,
+        image=None if main is None else archive.picture(main, report),
+        assets=tuple(archive.asset(name) for name in (*pictures, *others)),
         report=report.build("byaf"),
     )
 
@@ -91,7 +96,7 @@ def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, l
     return scenarios
 
 
-def _card(parts: ByafParts) -> dict[str, Json]:
+def _card(parts: ByafParts, pictures: list[Json]) -> dict[str, Json]:
     manifest, character, scenarios = parts.manifest, parts.character, parts.scenarios
     report = character.report
     first = scenarios[0] if scenarios else LooseObject({}, report, "scenario")
@@ -112,7 +117,8 @@ def _card(parts: ByafParts) -> dict[str, Json]:
     lore = _lore(character)
     if lore:
         data["character_book"] = {"entries": lore, "extensions": {}}
-    character.raw("images")
+    if pictures:
+        data["assets"] = pictures
     kept: dict[str, Json] = {**manifest.rest(), "author": author.rest()}
     data["extensions"] = {
         "byaf": {
@@ -158,7 +164,7 @@ def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:
     """What the card has no field for; that is also the setting of a later scenario."""
     scenario.raw("messages")
     setting = () if is_first else ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
-    return {**scenario.rest(), **{key: scenario.source[key] for key in setting if key in scenario.source}}
+    return {**scenario.rest(), **{key: scenario.source[key] for key in ("title", *setting) if key in scenario.source}}
 
 
 def to_macros(text: str) -> str:
@@ -171,8 +177,33 @@ def to_macros(text: str) -> str:
     return PLACEHOLDER.sub(macro, text)
 
 
-def _images(archive: Archive, character: LooseObject, folder: str) -> tuple[Asset, ...]:
-    paths = [posixpath.normpath(posixpath.join(folder, image.text("path"))) for image in character.objects("images")]
-    listed = [path for path in dict.fromkeys(paths) if path in archive]
-    others = [name for name in archive.names if name not in listed and not name.endswith(".json")]
-    return tuple(archive.asset(name) for name in (*listed, *others))
+def _portraits(archive: Archive, parts: ByafParts) -> dict[str, Json]:
+    """The pictures of the character, by their place in the archive. The first one is the main icon."""
+    found: dict[str, Json] = {}
+    for image in parts.character.objects("images"):
+        path = posixpath.normpath(posixpath.join(parts.folder, image.text("path")))
+        if path in archive and path not in found:
+            found[path] = _reference("icon", path, image.text("label") if found else "main")
+    return found
+
+
+def _backgrounds(archive: Archive, parts: ByafParts, report: ReportBuilder) -> dict[str, Json]:
+    """The backgrounds of the scenarios, named after their scenario; the first one is the main background."""
+    found: dict[str, Json] = {}
+    for scenario in parts.scenarios:
+        named = scenario.text("backgroundImage")
+        if not named:
+            continue
+        # From the root of the archive, or from the folder of the scenario.
+        places = (named, posixpath.join(posixpath.dirname(scenario.path), named))
+        path = next((path for path in map(posixpath.normpath, places) if path in archive), None)
+        if path is None:
+            report.broken(f"{scenario.path}.backgroundImage", f"the archive has no file {named[:200]!r}")
+        elif path not in found:
+            found[path] = _reference("background", path, scenario.text("title") if found else "main")
+    return found
+
+
+def _reference(kind: str, path: str, name: str) -> Json:
+    stem, ending = posixpath.splitext(posixpath.basename(path))
+    return {"type": kind, "uri": f"embeded://{path}", "name": name or stem, "ext": ending.removeprefix(".").lower()}

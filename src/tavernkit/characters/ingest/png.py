@@ -18,6 +18,7 @@ from tavernkit.reading import ReportBuilder
 CARD_KEYWORDS = ("ccv3", "chara")
 ASSET_KEYWORD = "chara-ext-asset_"
 ENCRYPTED = b"rcc||"
+LONGEST_HEAD = 200
 
 
 def read_png(data: bytes, limits: CardLimits) -> Bundle:
@@ -80,18 +81,27 @@ def _assets(chunks: dict[str, Chunk], limits: CardLimits) -> tuple[Asset, ...]:
     found = [name for name in chunks if name.lower().startswith(ASSET_KEYWORD)]
     if len(found) > limits.assets:
         raise PngParseError(f"The PNG contains {len(found):,} assets; at most {limits.assets:,} are read.")
-    return tuple(_asset(name, chunks[name], limits) for name in found)
+    # An asset may be as large as in an archive, in base64 behind its name, and so may all together: how large they are
+    # is not known before they are unpacked.
+    packed = 4 * limits.archive_entry_bytes // 3 + LONGEST_HEAD
+    limits = limits.with_(text_chunk_bytes=max(limits.text_chunk_bytes, packed))
+    spent: dict[str, int] = {}
+    return tuple(_asset(name, chunks[name], limits, spent) for name in found)
 
 
-def _asset(keyword: str, chunk: Chunk, limits: CardLimits) -> Asset:
+def _asset(keyword: str, chunk: Chunk, limits: CardLimits, spent: dict[str, int]) -> Asset:
     name = keyword[len(ASSET_KEYWORD) :].removeprefix(":")
 
     def load() -> bytes:
         text = _text(chunk, limits)
         try:
-            return base64.b64decode(text)
+            data = base64.b64decode(text)
         except binascii.Error as error:
             raise PngParseError(f"The asset {name!r} inside the PNG is not valid base64: {error}.") from None
+        spent[keyword] = len(data)
+        if sum(spent.values()) > limits.archive_total_bytes:
+            raise PngParseError(f"The assets of the PNG have more than {limits.archive_total_bytes:,} bytes.")
+        return data
 
     return Asset(name=name, uri=f"__asset:{name}", load=load)
 
