@@ -9,8 +9,13 @@ import pytest
 from tavernkit import characters
 from tavernkit.playground.base.database.models import Blob
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.characters.files import ExportedFile, ExportFormat, export_character
-from tavernkit.playground.story.characters.service import set_avatar
+from tavernkit.playground.story.characters.queries import assets_of
+from tavernkit.playground.story.characters.service import edit_character, set_avatar
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.files import write_risum
+from tavernkit.risuai.module import read_module
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card
 from tests.playground.stories import Story, open_story
@@ -89,6 +94,44 @@ async def test_a_png_of_a_charx_card_carries_its_embedded_pictures(database_url:
         assert emotion is not None
         assert emotion.read() == picture(colour="red")
         assert (references["main"], len(bundle.assets)) == ("ccdefault:", 1)
+
+
+async def test_a_character_and_its_png_and_charx_have_the_same_assets(database_url: str, tmp_path: Path) -> None:
+    kinds = {"icon": "red", "emotion": "blue", "background": "teal", "other": "grey"}
+    references = [{"type": kind, "uri": f"embeded://a/{kind}.png", "name": kind, "ext": "png"} for kind in kinds]
+    files = {
+        f"a/{kind}.png": picture(colour) for kind, colour in zip(kinds, ("red", "blue", "teal", "grey"), strict=True)
+    }
+    original = card_files.charx(card_files.v3(assets=references), **files)
+
+    async def contents(play: Story, file: bytes) -> tuple[str | None, set[tuple[str, str, str, str]]]:
+        character = (await brought(play, file, as_new=True)).character
+        async with play.runtime.database.read() as session:
+            rows = await assets_of(session, character.id)
+        return character.avatar_sha256, {(row.kind, row.name, row.ext, row.sha256) for row in rows}
+
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, original)).character
+        avatar, assets = await contents(play, original)
+        main = {asset for asset in assets if asset[0] == "icon"}
+        png = (await exported(play, character.id, "png")).data
+        assert await contents(play, png) == (avatar, assets - main)
+        charx = (await exported(play, character.id, "charx")).data
+        assert await contents(play, charx) == (avatar, assets)
+        from_png = (await brought(play, png, as_new=True)).character
+        again = (await exported(play, from_png.id, "charx")).data
+        assert {asset[3] for asset in (await contents(play, again))[1]} == {asset[3] for asset in assets}
+
+
+async def test_a_module_is_not_exported_beside_a_card_that_was_changed(sqlite_url: str, tmp_path: Path) -> None:
+    script = {"comment": "", "in": "a", "out": "b", "type": "editoutput"}
+    module = write_risum(read_module(LooseObject({"name": "SidePanel", "regex": [script]}, ReportBuilder())))
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, card_files.charx(card_files.v3(), **{"module.risum": module}))).character
+        changed = {"risuai": {"customScripts": []}}
+        await edit_character(play.runtime, me(play), character.id, version=1, fields={"extensions": changed})
+        again = await brought(play, (await exported(play, character.id, "charx")).data, as_new=True)
+        assert stored_card(again.character).character.extensions["risuai"]["customScripts"] == []
 
 
 async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_path: Path) -> None:

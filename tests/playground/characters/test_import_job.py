@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -171,11 +172,11 @@ class Pause:
     def go_on(self) -> None:
         self._go_on.set()
 
-    def prepare(self, data: bytes) -> PreparedFile:
+    def prepare(self, data: bytes, *, now: datetime) -> PreparedFile:
         if self._name in data and not self.reached.is_set():
             self._loop.call_soon_threadsafe(self.reached.set)
             self._go_on.wait()
-        return prepare(data)
+        return prepare(data, now=now)
 
 
 async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(

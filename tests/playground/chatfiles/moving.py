@@ -34,10 +34,10 @@ async def space_of(play: Story) -> UUID:
 async def bring_in_all(play: Story, file: str | bytes, *, title: str = "") -> list[Conversation]:
     data = file if isinstance(file, bytes) else file.encode("utf-8", "surrogatepass")
     outcome = await import_chats(play.runtime, viewer(play), await space_of(play), data, title=title)
-    return await _carried_out(play, outcome) if isinstance(outcome, Job) else outcome[0]
+    return await carried_out(play, outcome) if isinstance(outcome, Job) else outcome[0]
 
 
-async def _carried_out(play: Story, job: Job) -> list[Conversation]:
+async def carried_out(play: Story, job: Job) -> list[Conversation]:
     """What a job imports: it is carried out here and now."""
     claim = await claim_job(play.runtime, "w1", [job.kind])
     assert claim is not None

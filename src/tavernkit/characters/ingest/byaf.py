@@ -17,6 +17,9 @@ from tavernkit.values import Json
 
 MANIFEST_FILE = "manifest.json"
 MOST_SCENARIOS = 200
+CHATS = "scenarios"
+"""What a report names where it says that there are chats."""
+
 # The hash marks a speaker at the start of a line. Doubled braces are macros already and stay as they are.
 PLACEHOLDER = re.compile(r"#\{(user|character)\}(?=:)|(?<!\{)\{(user|character)\}(?!\})", re.IGNORECASE)
 
@@ -157,7 +160,7 @@ def _note_chats(scenarios: list[LooseObject], report: ReportBuilder) -> None:
     count = sum(bool(scenario.items("messages")) for scenario in scenarios)
     if count:
         chats = "a chat, which is" if count == 1 else f"{count} chats, which are"
-        report.ignored("scenarios", f"the archive has {chats} no part of a card; import the same file as a chat")
+        report.ignored(CHATS, f"the archive has {chats} no part of a card; import the same file as a chat")
 
 
 def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:

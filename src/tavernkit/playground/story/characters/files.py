@@ -12,6 +12,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 from uuid import UUID
@@ -22,10 +23,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
 from tavernkit.characters import Asset, AssetReference, Bundle, CharacterCard
+from tavernkit.characters.ingest.byaf import CHATS as BYAF_CHATS
 from tavernkit.characters.ingest.charx import embedded_path, main_icon
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_assets import assets_for_png
 from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
+from tavernkit.chats import read_chat
 from tavernkit.errors import ParseError, PngParseError, TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
@@ -37,6 +40,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.characters.queries import assets_of, find_character
+from tavernkit.playground.story.chatfiles.importing import PreparedChats, prepare_chats
 from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
 from tavernkit.values import Value
 
@@ -171,6 +175,7 @@ class PreparedFile(Value, frozen=True, kw_only=True):
     picture: Picture | None
     assets: tuple[PreparedAsset, ...]
     notes: tuple[str, ...]
+    chats: PreparedChats | None = None
 
     @property
     def blobs(self) -> tuple[NewBlob, ...]:
@@ -178,13 +183,19 @@ class PreparedFile(Value, frozen=True, kw_only=True):
         return (*pictures, *(asset.blob for asset in self.assets))
 
 
-def prepare(file: bytes) -> PreparedFile:
+def prepare(file: bytes, *, now: datetime | None = None) -> PreparedFile:
     """Read a card file of any format with its pictures and assets. Raises the library's errors for one that is no card.
 
-    A picture or asset that cannot be read is left out, and a note says so.
+    A picture or asset that cannot be read is left out, and a note says so. The chats of an archive are read if there is
+    a `now`, which is the time of messages that have none.
     """
     bundle = characters.load(file)
-    notes = [_note(f"{note.path}: {note.message}") for note in bundle.report.notes if note.outcome != "exact"]
+    chats = None if now is None or bundle.format != "byaf" else _chats(file, now)
+    notes = [
+        _note(f"{note.path}: {note.message}")
+        for note in bundle.report.notes
+        if note.outcome != "exact" and not (chats and note.path == BYAF_CHATS)
+    ]
     picture = None
     if bundle.image is not None:
         try:
@@ -192,7 +203,9 @@ def prepare(file: bytes) -> PreparedFile:
         except PictureError as error:
             notes.append(sentence_of(error))
     card = _with_module(bundle, notes)
-    assets = _assets(bundle.assets, bundle.card.character.assets or (), notes)
+    # What a module says is in the card now; beside a card that is changed later, it would be out of date.
+    files = [file for file in bundle.assets if card is bundle.card or file.name != MODULE_FILE]
+    assets = _assets(files, bundle.card.character.assets or (), notes)
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [ngettext("and {count} more", "and {count} more", len(notes) - MAX_NOTES + 1)]
     return PreparedFile(
@@ -201,7 +214,16 @@ def prepare(file: bytes) -> PreparedFile:
         picture=picture,
         assets=assets,
         notes=tuple(notes),
+        chats=chats,
     )
+
+
+def _chats(file: bytes, now: datetime) -> PreparedChats | None:
+    """The chats of a card file; None if it has none, or more than can be stored."""
+    try:
+        return prepare_chats(read_chat(file, now=lambda: now).value, file)
+    except (ParseError, Refused):
+        return None
 
 
 def _note(text: str) -> str:

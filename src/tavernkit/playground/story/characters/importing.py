@@ -32,11 +32,12 @@ from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import stored
+from tavernkit.playground.base.languages import ngettext, stored
 from tavernkit.playground.base.realtime.bus import JOBS
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.characters.cards import (
     UNNAMED,
     Change,
@@ -49,7 +50,9 @@ from tavernkit.playground.story.characters.cards import (
 )
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character
+from tavernkit.playground.story.chatfiles.importing import ChatSource, PreparedChats, store_chats
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
+from tavernkit.playground.story.spaces.service import space_for_chats
 from tavernkit.values import Value
 
 SameName: TypeAlias = Literal["new", "version", "skip"]
@@ -81,7 +84,7 @@ async def import_file(
 ) -> ImportedCharacter:
     """Store a card file: as a newer card of the character that is named, as a new one, or as `same_name` says."""
     try:
-        prepared = await asyncio.to_thread(prepare, file)
+        prepared = await asyncio.to_thread(prepare, file, now=runtime.clock())
     except TavernKitError as error:
         raise Refused("invalid", _unreadable(error)) from None
     async with runtime.database.write() as session:
@@ -246,12 +249,44 @@ async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared
     session.add(row)
     await session.flush()
     await _replace_files(session, runtime, row, prepared)
+    sentence = _("{name} was imported.", name=row.name)
+    if prepared.chats is not None:
+        await _add_story(session, runtime, owner_id, row, prepared.chats)
+        sentence = ngettext(
+            "{name} was imported, with a story of {count} chat.",
+            "{name} was imported, with a story of {count} chats.",
+            len(prepared.chats.files),
+            name=row.name,
+        )
     return ImportedCharacter(
         outcome="imported",
         character=row,
-        sentence=_("{name} was imported.", name=row.name),
+        sentence=sentence,
         notes=(*prepared.notes, *await _link_book(session, runtime, row, before="")),
     )
+
+
+async def _add_story(
+    session: AsyncSession, runtime: Runtime, owner_id: UUID, row: Character, chats: PreparedChats
+) -> None:
+    """Make a story of the chats that came in one file with a character. A new version of a character has none."""
+    space, human = await space_for_chats(session, runtime, await session.get_one(User, owner_id), row)
+    source = ChatSource(
+        space_id=space.id,
+        title=row.name,
+        user_name="",
+        character_name=row.name,
+        now=runtime.clock(),
+    )
+    access = SpaceAccess(space=space, member=human, level=Access.ADMINISTER)
+    await store_chats(session, runtime, Viewer(user_id=owner_id), access, source, chats)
+
+
+def _chat_notes(prepared: PreparedFile) -> tuple[str, ...]:
+    """What to say where chats came with a character that is there already."""
+    if prepared.chats is None:
+        return ()
+    return (_("The chats in the file were not imported. Import the file on the page of a story to add them."),)
 
 
 async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile) -> ImportedCharacter:
@@ -269,13 +304,15 @@ async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepa
         character=row,
         sentence=_updated_sentence(row),
         changes=changes,
-        notes=(*prepared.notes, *await _link_book(session, runtime, row, before=before)),
+        notes=(*prepared.notes, *_chat_notes(prepared), *await _link_book(session, runtime, row, before=before)),
     )
 
 
 def _nothing_new(row: Character, prepared: PreparedFile) -> ImportedCharacter:
     sentence = _("{name} already has this card.", name=row.name)
-    return ImportedCharacter(outcome="same", character=row, sentence=sentence, notes=prepared.notes)
+    return ImportedCharacter(
+        outcome="same", character=row, sentence=sentence, notes=(*prepared.notes, *_chat_notes(prepared))
+    )
 
 
 def _updated_sentence(row: Character) -> str:
@@ -442,7 +479,7 @@ async def _lay_down(session: AsyncSession, job_id: UUID, position: int, file: Se
 async def _import(work: JobWork, owner_id: UUID, file: JobFile) -> None:
     runtime = work.runtime
     try:
-        prepared = await asyncio.to_thread(prepare, file.data or b"")
+        prepared = await asyncio.to_thread(prepare, file.data or b"", now=runtime.clock())
     except TavernKitError as error:
         async with runtime.database.write() as session:
             await _settle(work, session, file, _failed(_unreadable(error)))

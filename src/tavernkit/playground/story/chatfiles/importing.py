@@ -102,6 +102,23 @@ async def import_chats(
         files, report = await asyncio.to_thread(source.read, data)
     except TavernKitError as error:
         raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
+    chats = await asyncio.to_thread(prepare_chats, files, data)
+    async with runtime.database.write() as session:
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        stored = await store_chats(session, runtime, viewer, access, source, chats)
+    return stored if isinstance(stored, Job) else (stored, report)
+
+
+class PreparedChats(Value, frozen=True, kw_only=True):
+    """The chats of a file; `new` is empty where there is so much in them that a job imports them."""
+
+    files: tuple[ChatFile, ...]
+    new: tuple[NewChat, ...]
+    data: bytes
+
+
+def prepare_chats(files: tuple[ChatFile, ...], data: bytes) -> PreparedChats:
+    """Make chats ready to be stored; takes a while, so not to be called in the event loop. Refuses too many."""
     total = sum(len(chat.messages) for chat in files)
     if total > MAX_MESSAGES or len(files) > MAX_CHATS:
         raise Refused(
@@ -115,68 +132,76 @@ async def import_chats(
                 most_chats=MAX_CHATS,
             ),
         )
-    if total > MAX_AT_ONCE:
-        return await _start_job(runtime, viewer, source, data, steps=len(pieces_of(files)))
-    return await _import_now(runtime, viewer, source, files), report
+    return PreparedChats(files=files, new=() if total > MAX_AT_ONCE else tuple(map(new_chat, files)), data=data)
 
 
-async def _import_now(
-    runtime: Runtime, viewer: Viewer, source: ChatSource, files: Sequence[ChatFile]
-) -> list[Conversation]:
-    chats = await asyncio.to_thread(lambda: [new_chat(file) for file in files])
-    async with runtime.database.write() as session:
-        access = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
-        members = await members_of(session, source.space_id)
-        conversations: list[Conversation] = []
-        for piece in pieces_of(files):
-            chat, now = chats[piece.chat], runtime.clock()
-            if piece.first == 0:
-                conversation = await begin_conversation(
-                    session,
-                    chat,
-                    id=runtime.ids(),
-                    space_id=source.space_id,
-                    title=source.title_of(piece.chat, len(chats)),
-                    now=now,
-                )
-                conversations.append(conversation)
-                moment = now
-            speakers = SpeakerFinder(chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now)
-            rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
-            await store_rows(session, piece, conversation.id, rows, speakers)
-            moment = rows.moment
-            members = [*members, *((member, None) for member in speakers.new)]
-        for conversation in conversations:
-            await link_book_of_chat(runtime, session, viewer.user_id, conversation)
-        return conversations
-
-
-async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data: bytes, *, steps: int) -> Job:
-    """Lay the file down where any worker finds it, beside a space that nobody sees, which the chats are prepared in."""
-    async with runtime.database.write() as session:
-        access = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
-        job = await enqueue_job(
-            session,
-            runtime,
-            kind=CHAT_IMPORT_KIND,
-            owner_id=viewer.user_id,
-            payload={"source": to_builtins(source)},
-            total=steps,
-        )
-        await session.flush()
-        session.add(JobFile(job_id=job.id, position=0, name=source.title, outcome=None, data=data))
-        session.add(
-            Space(
-                id=job.id,
-                owner_id=viewer.user_id,
-                kind=access.space.kind,
-                name=source.title,
-                status="deleting",
-                created_at=source.now,
-                updated_at=source.now,
+async def store_chats(
+    session: AsyncSession,
+    runtime: Runtime,
+    viewer: Viewer,
+    access: SpaceAccess,
+    source: ChatSource,
+    chats: PreparedChats,
+) -> list[Conversation] | Job:
+    """Make a conversation of each chat in this transaction; if there is much in them, queue the job that does."""
+    if not chats.new:
+        return await _start_job(session, runtime, viewer, access, source, chats)
+    members = await members_of(session, source.space_id)
+    conversations: list[Conversation] = []
+    for piece in pieces_of(chats.files):
+        chat, now = chats.new[piece.chat], runtime.clock()
+        if piece.first == 0:
+            conversation = await begin_conversation(
+                session,
+                chat,
+                id=runtime.ids(),
+                space_id=source.space_id,
+                title=source.title_of(piece.chat, len(chats.files)),
+                now=now,
             )
+            conversations.append(conversation)
+            moment = now
+        speakers = SpeakerFinder(chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now)
+        rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
+        await store_rows(session, piece, conversation.id, rows, speakers)
+        moment = rows.moment
+        members = [*members, *((member, None) for member in speakers.new)]
+    for conversation in conversations:
+        await link_book_of_chat(runtime, session, viewer.user_id, conversation)
+    return conversations
+
+
+async def _start_job(
+    session: AsyncSession,
+    runtime: Runtime,
+    viewer: Viewer,
+    access: SpaceAccess,
+    source: ChatSource,
+    chats: PreparedChats,
+) -> Job:
+    """Lay the file down where any worker finds it, beside a space that nobody sees, which the chats are prepared in."""
+    job = await enqueue_job(
+        session,
+        runtime,
+        kind=CHAT_IMPORT_KIND,
+        owner_id=viewer.user_id,
+        payload={"source": to_builtins(source)},
+        total=len(pieces_of(chats.files)),
+    )
+    await session.flush()
+    session.add(JobFile(job_id=job.id, position=0, name=source.title, outcome=None, data=chats.data))
+    session.add(
+        Space(
+            id=job.id,
+            owner_id=viewer.user_id,
+            kind=access.space.kind,
+            name=source.title,
+            status="deleting",
+            created_at=source.now,
+            updated_at=source.now,
         )
-        return job
+    )
+    return job
 
 
 def _names(access: SpaceAccess, members: Sequence[SpaceMembership]) -> tuple[str, str]:

@@ -249,6 +249,34 @@ async def open_space(
     greeting: bool,
 ) -> OpenedSpace:
     """Put a space, its members and its first conversation into this transaction."""
+    space, speakers = await _add_space(session, runtime, human, characters, kind=kind, name=name)
+    conversation = await open_root(session, runtime, space.id, title=FIRST_TITLE)
+    if greeting:
+        await greet(session, runtime, conversation, speakers, await story_user(session, human))
+        await session.refresh(conversation)
+    return OpenedSpace(space=space, conversation=conversation)
+
+
+async def space_for_chats(
+    session: AsyncSession, runtime: Runtime, owner: User, character: Character
+) -> tuple[Space, SpaceMembership]:
+    """Put a space with a character, and no conversation yet, into this transaction; its owner takes part as the last
+    time."""
+    human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
+    await _be_as_before(session, owner, human)
+    space, _ = await _add_space(session, runtime, human, [character], kind="playground", name="")
+    return space, human
+
+
+async def _add_space(
+    session: AsyncSession,
+    runtime: Runtime,
+    human: SpaceMembership,
+    characters: Sequence[Character],
+    *,
+    kind: str,
+    name: str,
+) -> tuple[Space, list[SpaceMembership]]:
     now = runtime.clock()
     names = [character_name(character) for character in characters]
     space = Space(
@@ -277,11 +305,7 @@ async def open_space(
     ]
     session.add_all([human, *speakers])
     await session.flush()
-    conversation = await open_root(session, runtime, space.id, title=FIRST_TITLE)
-    if greeting:
-        await greet(session, runtime, conversation, speakers, await story_user(session, human))
-        await session.refresh(conversation)
-    return OpenedSpace(space=space, conversation=conversation)
+    return space, speakers
 
 
 def _name_from(names: Sequence[str]) -> str:
