@@ -11,7 +11,7 @@ import Copilot from "./controllers/copilot"
 import DayMarks from "./controllers/day_marks"
 import DryRun from "./controllers/dry_run"
 import DryRunProgress from "./controllers/dry_run_progress"
-import FormDraft from "./controllers/form_draft"
+import FormRows from "./controllers/form_rows"
 import FrameDialog from "./controllers/frame_dialog"
 import Help from "./controllers/help"
 import ImportDrop from "./controllers/import_drop"
@@ -72,7 +72,7 @@ application.register("copilot", Copilot)
 application.register("day-marks", DayMarks)
 application.register("dry-run", DryRun)
 application.register("dry-run-progress", DryRunProgress)
-application.register("form-draft", FormDraft)
+application.register("form-rows", FormRows)
 application.register("frame-dialog", FrameDialog)
 application.register("help", Help)
 application.register("import-drop", ImportDrop)

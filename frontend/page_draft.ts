@@ -1,15 +1,19 @@
 import { forget, load, save } from "./storage"
 
+export type DraftField = [name: string, value: string]
+
 // What stands in the boxes of a form that was not saved yet, and which version it was filled in from.
 export interface PageDraft {
   version: string
-  fields: Record<string, string>
+  fields: DraftField[]
 }
 
 export function loadPageDraft(address: string): PageDraft | null {
   try {
-    const draft = JSON.parse(load(key(address)) ?? "null") as Partial<PageDraft> | null
-    return draft ? { version: draft.version ?? "", fields: draft.fields ?? {} } : null
+    const draft = JSON.parse(load(key(address)) ?? "null") as PageDraft | null
+    if (!draft) return null
+    // Earlier releases have kept one value for each name.
+    return { version: draft.version, fields: Array.isArray(draft.fields) ? draft.fields : Object.entries(draft.fields) }
   } catch {
     return null
   }

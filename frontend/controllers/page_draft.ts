@@ -1,7 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
-import { forgetPageDraft, loadPageDraft, savePageDraft } from "../page_draft"
-
-type Box = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
+import { addRow, boxesIn, rowOf, type Box } from "../form_rows"
+import { forgetPageDraft, loadPageDraft, savePageDraft, type DraftField } from "../page_draft"
 
 // Keeps what is typed into a form until the server has it. A draft that comes back also brings the version that it was
 // made from, so that nothing that was saved since is overwritten unseen.
@@ -55,31 +54,41 @@ export default class PageDraft extends Controller<HTMLFormElement> {
     return JSON.stringify(this.fields())
   }
 
-  private fields(): Record<string, string> {
-    return Object.fromEntries(this.boxes().map((box) => [box.name, valueOf(box)]))
+  private fields(): DraftField[] {
+    return boxesIn(this.element).map((box) => [box.name, valueOf(box)])
   }
 
-  // Whether anything in the form became different.
-  private fill(fields: Record<string, string>): boolean {
+  // Whether anything in the form became different. Boxes of one name are filled in their order; where the draft has
+  // more of them, rows are added, and where it has fewer, the others are empty.
+  private fill(fields: DraftField[]): boolean {
     let isDifferent = false
-    for (const box of this.boxes()) {
-      const value = fields[box.name]
-      if (value === undefined || value === valueOf(box)) continue
-      if (isTick(box)) box.checked = value !== ""
-      else box.value = value
-      box.closest("details")?.setAttribute("open", "")
-      isDifferent = true
+    for (const name of new Set(fields.map(([name]) => name))) {
+      const values = fields.filter((field) => field[0] === name).map(([, value]) => value)
+      for (const [index, box] of this.named(name, values.length).entries()) {
+        const value = values[index] ?? ""
+        if (value === valueOf(box)) continue
+        if (isTick(box)) box.checked = value !== ""
+        else box.value = value
+        box.closest("details")?.setAttribute("open", "")
+        isDifferent = true
+      }
     }
     return isDifferent
   }
 
-  private boxes(): Box[] {
-    return [...this.element.querySelectorAll<Box>("input[name]:not([type=hidden]), textarea[name], select[name]")]
+  private named(name: string, count: number): Box[] {
+    const boxes = () => boxesIn(this.element).filter((box) => box.name === name)
+    for (let missing = count - boxes().length; missing > 0; missing--) {
+      const last = boxes().at(-1)
+      const row = last && rowOf(last)
+      if (row) addRow(row)
+    }
+    return boxes()
   }
 }
 
 function isTick(box: Box): box is HTMLInputElement {
-  return box instanceof HTMLInputElement && box.type === "checkbox"
+  return box instanceof HTMLInputElement && (box.type === "checkbox" || box.type === "radio")
 }
 
 function valueOf(box: Box): string {

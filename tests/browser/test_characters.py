@@ -141,7 +141,7 @@ def test_what_is_typed_survives_a_reload_and_is_saved(page: Page) -> None:
     page.reload()
     expect(box).to_have_value("Small, and\nloud.")
     expect(page.get_by_text("Unsaved changes were restored.")).to_be_visible()
-    page.get_by_role("button", name="Discard changes").click()
+    page.get_by_role("link", name="Discard changes").click()
     expect(box).to_have_value("Small.")
     box.fill("Small, but loud.")
     page.get_by_role("button", name="Save").click()

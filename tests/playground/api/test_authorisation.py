@@ -70,7 +70,7 @@ TABLE = {
     ],
     "have things": [
         "GET /me", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
-        "GET /characters", "POST /characters", "POST /characters/import",
+        "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/import",
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
@@ -173,7 +173,8 @@ TABLE = {
         "GET /personas (page)", "GET /personas/new (page)", "POST /personas (page)", "POST /personas/import (page)",
         "GET /pipelines (page)", "POST /pipelines (page)", "POST /pipelines/import (page)",
         "POST /pipelines/examples (page)",
-        "GET /characters (page)", "POST /characters/imports (page)"],
+        "GET /characters (page)", "POST /characters/imports (page)",
+        "GET /characters/new (page)", "POST /characters/new (page)"],
     "use one's own on a page": [
         "POST /pipelines/examples/add (page)",
         "POST /conversations/{conversation_id}/panel/lore (page)",
@@ -366,6 +367,7 @@ REQUESTS = {
     "PUT /messages/{message_id}/active_swipe": Ask(json={"position": 1}, needs=("swipe_id",)),
     "PATCH /messages/{message_id}/swipes/{swipe_id}": Ask(json={"content": "There is no lamp."}),
     "POST /characters": Ask(files=a_file(json_card(name="Bo"))),
+    "POST /characters/new": Ask(json={"name": "Bo"}),
     "POST /characters/import": Ask(files=a_file(json_card(name="Bo"), field="files")),
     "PATCH /characters/{character_id}": Ask(json={"version": 1, "description": "Small."}),
     "POST /characters/{character_id}/restore": Ask(json={"version": 2, "number": 1}, needs=("number",)),
@@ -483,6 +485,7 @@ REQUESTS = {
         files=a_file(picture("red"), "red.png"), query="?settings_version=0"
     ),
     "POST /personas/{persona_id}/picture/remove (page)": Ask(query="?settings_version=0"),
+    "POST /characters/new (page)": Ask(data={"name": "Bo"}),
     "POST /characters/imports (page)": Ask(files=a_file(json_card(name="Bo"), field="files")),
     "GET /characters/imports/{job_id}/progress (page)": Ask(query="?after=0"),
     "POST /characters/{character_id}/edit (page)": Ask(data={"version": "1", "description": "Small."}),

@@ -65,8 +65,11 @@ def boxes(html: str) -> dict[str, list[str]]:
     """What the form of the card holds, as a browser would send it."""
     found: dict[str, list[str]] = {}
     area = html.partition('class="form edit-form"')[2].partition("</form>")[0]
-    for name, value in re.findall(r'<input[^>]*name="(\w+)"[^>]*value="([^"]*)"', area):
-        found.setdefault(name, []).append(unescape(value))
+    for tag, name, value in re.findall(r'(<input[^>]*name="(\w+)"[^>]*value="([^"]*)"[^>]*>)', area):
+        if 'type="checkbox"' not in tag or " checked" in tag:
+            found.setdefault(name, []).append(unescape(value))
+    for name, options in re.findall(r'<select[^>]*name="(\w+)"[^>]*>(.*?)</select>', area, re.DOTALL):
+        found[name] = [unescape(value) for value in re.findall(r'value="([^"]*)" selected', options)]
     for name, value in re.findall(r'<textarea[^>]*name="(\w+)"[^>]*>\n?(.*?)</textarea>', area, re.DOTALL):
         found.setdefault(name, []).append(unescape(value).replace("\n", "\r\n"))
     return found

@@ -23,7 +23,7 @@ from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
 from tavernkit.playground.story.characters import queries, service
 from tavernkit.playground.story.characters.cards import changes_between
-from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, Version
+from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, NewCard, Version
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, ExportFormat, export_character
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
@@ -123,6 +123,12 @@ async def upload_character(
     imported = await import_file(*caller, file, character_id=character_id, as_new=as_new, same_name=same_name)
     changes = [CardChangeOut.of_row(change) for change in imported.changes]
     return ImportOut.of_row(imported, character=await _shown(caller.runtime, imported.character), changes=changes)
+
+
+@router.post("/new", status_code=201, summary="Create a character from fields of a card")
+@takes(MAX_EDIT_BYTES)
+async def create_character(caller: ApiCaller, card: NewCard) -> CharacterOut:
+    return await _shown(caller.runtime, await service.create_character(*caller, card.fields()))
 
 
 @router.post(

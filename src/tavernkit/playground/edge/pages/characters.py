@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
+from starlette.datastructures import FormData
 
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.jobs.service import request_cancel
@@ -27,12 +29,22 @@ from tavernkit.playground.edge.presenting.characters import (
 )
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.forms import page
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, replaced
+from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
 from tavernkit.playground.story.characters import service
 from tavernkit.playground.story.characters.cards import LABELS
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.story.characters.form import (
+    EMPTY,
+    CardForm,
+    create_from_form,
+    form_of,
+    form_of_character,
+    merged_with_now,
+    save_form,
+    typed_form,
+)
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
     MAX_TOTAL_BYTES,
@@ -41,13 +53,13 @@ from tavernkit.playground.story.characters.importing import (
     start_import,
 )
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
-from tavernkit.playground.story.characters.service import CardForm, form_of, merged_with_now, save_form, typed_form
 
 router = APIRouter()
 
 # Percent-encoded, a text in most scripts takes nine times its characters.
 MAX_FIELD_BYTES = 10_000_000
 MAX_FORM_FIELDS = 3_000
+ROLES = {"": _("System (default)"), "system": _("System"), "user": _("User"), "assistant": _("Assistant")}
 
 Words = Annotated[str, Query(max_length=200)]
 After = Annotated[str | None, Query(max_length=2000)]
@@ -116,6 +128,23 @@ async def add_file_as_version(
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
+@router.get("/characters/new")
+async def new(_caller: PageCaller) -> HTMLResponse:
+    return _edit_page(edit_view(None))
+
+
+@router.post("/characters/new")
+@takes(MAX_EDIT_BYTES)
+async def create(caller: PageCaller) -> Response:
+    async with _sent(caller) as sent:
+        typed = typed_form(sent, form_of_character(EMPTY))
+    try:
+        made = await create_from_form(*caller, typed)
+    except Refused as refused:
+        return _edit_page(edit_view(None, typed, problem=refused.sentence), refused)
+    return RedirectResponse(f"/characters/{made.id}", status_code=303)
+
+
 @router.get("/characters/{character_id}")
 async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(*caller, character_id)
@@ -139,7 +168,7 @@ async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
 @takes(MAX_EDIT_BYTES)
 async def save(caller: PageCaller, character_id: UUID) -> Response:
     row = await _changeable(caller, character_id)
-    async with caller.request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+    async with _sent(caller) as sent:
         typed = typed_form(sent, form_of(row.data))
         version = _version(sent.get("version"))
     try:
@@ -221,7 +250,13 @@ async def delete(caller: PageCaller, character_id: UUID) -> Response:
 
 
 def _edit_page(view: EditView, refused: Refused | None = None) -> HTMLResponse:
-    return page("characters/edit.html", refused, view=view, labels=LABELS)
+    role = view.form.texts["depth_prompt_role"]
+    roles = ROLES if role in ROLES else {**ROLES, role: _("Unknown ({value})", value=role)}
+    return page("characters/edit.html", refused, view=view, labels=LABELS, roles=roles)
+
+
+def _sent(caller: Visitor) -> AbstractAsyncContextManager[FormData]:
+    return caller.request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES)
 
 
 async def _changeable(caller: Caller, character_id: UUID) -> Character:

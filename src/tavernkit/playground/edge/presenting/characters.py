@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 from uuid import UUID
@@ -24,6 +25,7 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
 from tavernkit.playground.story.characters.cards import LABELS, changes_between, fold, stored_card
+from tavernkit.playground.story.characters.form import EMPTY, CardForm, form_of, form_of_character
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
     CharacterLine,
@@ -43,7 +45,6 @@ from tavernkit.playground.story.characters.queries import (
     used_tags,
     versions_of,
 )
-from tavernkit.playground.story.characters.service import CardForm, form_of
 from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.
@@ -106,15 +107,17 @@ class GalleryView(Value, frozen=True, kw_only=True):
 class EditView(Value, frozen=True, kw_only=True):
     """The form of a card. `form` is what its boxes hold, `now` what the card says where it says something else.
 
-    `is_kept`: the boxes hold what somebody typed, which could not be saved.
+    `is_kept`: the boxes hold what somebody typed, which could not be saved. A new character has no row.
     """
 
-    row: Character
+    row: Character | None
     version: int
     form: CardForm
     now: Mapping[str, str]
     problem: str
     is_kept: bool
+    created: datetime | None = None
+    modified: datetime | None = None
 
 
 class FileView(Value, frozen=True, kw_only=True):
@@ -205,21 +208,31 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
 
 
 def edit_view(
-    row: Character,
+    row: Character | None,
     form: CardForm | None = None,
     *,
     now: Mapping[str, str] | None = None,
     problem: str = "",
 ) -> EditView:
     """The form of a card, with what it says or with what somebody has typed."""
+    card = EMPTY if row is None else stored_card(row).character
     return EditView(
         row=row,
-        version=row.version,
-        form=form_of(row.data) if form is None else form,
+        version=0 if row is None else row.version,
+        form=form_of_character(card) if form is None else form,
         now=now or {},
         problem=problem,
         is_kept=form is not None,
+        created=_moment(card.creation_date),
+        modified=_moment(card.modification_date),
     )
+
+
+def _moment(seconds: int | None) -> datetime | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 async def versions_view(

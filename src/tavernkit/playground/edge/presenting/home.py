@@ -122,6 +122,7 @@ PAGES = (
     (_("New story"), _("Choose characters and a persona"), "/spaces/new"),
     (_("Stories"), _("Recent stories"), "/"),
     (_("Characters"), _("Character cards"), "/characters"),
+    (_("New character"), _("Create a character card"), "/characters/new"),
     (_("Lorebooks"), _("World info"), "/lorebooks"),
     (_("Presets"), _("Prompts and samplers"), "/presets"),
     (_("Personas"), _("Who you are in a story"), "/personas"),

@@ -59,12 +59,21 @@ LABELS: Mapping[str, str] = {
     "mes_example": _("Example messages"),
     "system_prompt": _("System prompt"),
     "post_history_instructions": _("Post-history instructions"),
+    "depth_prompt": _("Character's note"),
     "creator_notes": _("Creator's notes"),
+    "creator_notes_multilingual": _("Creator's notes in other languages"),
     "creator": _("Creator"),
     "character_version": _("Character version"),
+    "source": _("Sources"),
+    "creation_date": _("Created"),
+    "modification_date": _("Modified"),
+    "talkativeness": _("Talkativeness"),
+    "fav": _("Favorite"),
+    "world": _("Linked lorebook"),
     "character_book": _("Embedded lorebook"),
     "assets": _("Files"),
     "extensions": _("Extensions"),
+    "unknown": _("Other fields"),
 }
 """What pages call the fields of a card."""
 

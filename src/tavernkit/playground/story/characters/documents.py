@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, field_validator
 
+from tavernkit.characters import Character as LibraryCharacter
 from tavernkit.playground.base.database.models import Character, CharacterAsset
 from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel
 from tavernkit.playground.base.storable import presentable
@@ -23,6 +24,9 @@ Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
 
 
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
+
+
+MAY_BE_MISSING = frozenset({"nickname", "character_book", "creator_notes_multilingual", "source"})
 
 
 class CharacterLineOut(StoredDocument):
@@ -60,10 +64,9 @@ class CharacterOut(CharacterLineOut):
         return cls.of_row(row, is_shared=row.owner_id is None, card=presentable(row.data), assets=files)
 
 
-class CardEdit(StrictModel):
-    """Fields of the card to change; what is not named stays as it is."""
+class CardFields(StrictModel):
+    """Fields of a card, named as its specification names them."""
 
-    version: Version
     name: Short | None = None
     nickname: Short | None = None
     description: Long | None = None
@@ -72,6 +75,9 @@ class CardEdit(StrictModel):
     first_mes: Long | None = None
     mes_example: Long | None = None
     creator_notes: Long | None = None
+    creator_notes_multilingual: Annotated[dict[Short, Any], Field(max_length=200)] | None = Field(
+        default=None, description="Notes by the code of their language, such as `de`; null takes them out."
+    )
     system_prompt: Long | None = None
     post_history_instructions: Long | None = None
     alternate_greetings: Annotated[list[Long], Field(max_length=1000)] | None = None
@@ -79,14 +85,37 @@ class CardEdit(StrictModel):
     tags: Annotated[list[Short], Field(max_length=200)] | None = None
     creator: Short | None = None
     character_version: Short | None = None
+    source: Annotated[list[Short], Field(max_length=200)] | None = Field(
+        default=None, description="Where the card comes from: addresses or ids; null takes them out."
+    )
     character_book: dict[str, Any] | None = Field(
         default=None, description="The card's own lorebook, as Character Card V3 writes it; null takes it out."
     )
     extensions: dict[str, Any] | None = None
+    unknown: dict[str, Any] | None = Field(
+        default=None, description="Further fields of the card's data, which its specification does not name."
+    )
+
+    @field_validator("unknown")
+    @classmethod
+    def _not_known(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        if known := sorted((given or {}).keys() & {*LibraryCharacter.__struct_fields__}):
+            raise ValueError(f"{known[0]} is a field of its own")
+        return given
 
     def fields(self) -> dict[str, Any]:
         """What was named. Null means nothing there for what may be missing, and no change for everything else."""
         named = self.model_dump(exclude_unset=True, exclude={"version"})
-        return {
-            key: value for key, value in named.items() if value is not None or key in ("nickname", "character_book")
-        }
+        return {key: value for key, value in named.items() if value is not None or key in MAY_BE_MISSING}
+
+
+class NewCard(CardFields):
+    """What a new character says; what is not named is empty."""
+
+    name: Short
+
+
+class CardEdit(CardFields):
+    """Fields of the card to change; what is not named stays as it is."""
+
+    version: Version

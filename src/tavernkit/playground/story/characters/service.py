@@ -1,22 +1,16 @@
-"""Changing characters: editing, going back, copying, deleting, and another picture.
-
-The form of a card knows what its boxes hold, what somebody has changed in them, and whose words stay when two did.
-"""
+"""Changing characters: making one, editing, going back, copying, deleting, and another picture."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from pydantic import ValidationError
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.datastructures import FormData
 
 from tavernkit import characters
 from tavernkit.characters import CharacterCard
@@ -36,19 +30,19 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import listed, sentence_of
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
-from tavernkit.playground.story.characters.cards import LABELS, fill, revise, stored_card
-from tavernkit.playground.story.characters.documents import CardEdit, CharacterOut
+from tavernkit.playground.story.characters.cards import fill, revise, stored_card
+from tavernkit.playground.story.characters.documents import CharacterOut
 from tavernkit.playground.story.characters.files import PictureError, read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
+from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.playground.story.messages.service import select_swipe
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.spaces.service import start_story
-from tavernkit.values import Value
 
 
 async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, greeting: int) -> Conversation:
@@ -71,23 +65,49 @@ async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, g
     return started
 
 
+async def create_character(runtime: Runtime, viewer: Viewer, fields: dict[str, Any]) -> Character:
+    """Make a character from fields of a card, named as the card's specification names them."""
+    now = runtime.clock()
+    made = int(now.timestamp())
+    begun = characters.Character(name="", creation_date=made, modification_date=made)
+    row = Character(id=runtime.ids(), owner_id=viewer.user_id, spec_version=3, created_at=now, updated_at=now)
+    fill(row, edited_card(CharacterCard(character=begun), {"name": "", **fields}))
+    async with runtime.database.write() as session:
+        session.add(row)
+        await session.flush()
+        await _link_named_book(session, runtime, row, before="")
+        return row
+
+
 async def edit_character(
     runtime: Runtime, viewer: Viewer, character_id: UUID, *, version: int, fields: dict[str, Any]
 ) -> Character:
     """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
-    if "name" in fields and not storable(fields["name"]).strip():
-        raise Refused("blank", _("A character needs a name."))
+    now = runtime.clock()
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
-        card = stored_card(row)
-        try:
-            edited = card.with_(character=card.character.with_(**_read_fields(fields)))
-            unchanged = characters.write_card(edited) == row.data
-        except TavernKitError as error:
-            raise Refused("invalid", _("The card cannot be saved: {reason}", reason=reason_of(error))) from None
-        if not unchanged:
-            await revise(session, runtime, row, edited, "edited", runtime.clock())
+        edited = edited_card(stored_card(row), fields)
+        if characters.write_card(edited) == row.data:
+            return row
+        before = book_name(row.data, *CARD)
+        if edited.character.modification_date is not None:
+            dated = edited.character.with_(modification_date=int(now.timestamp()))
+            edited = edited.with_(character=dated)
+        await revise(session, runtime, row, edited, "edited", now)
+        await _link_named_book(session, runtime, row, before=before)
         return row
+
+
+def edited_card(card: CharacterCard, fields: dict[str, Any]) -> CharacterCard:
+    """The card with these fields, or a refusal that says what cannot stand there."""
+    if "name" in fields and not storable(fields["name"]).strip():
+        raise Refused("blank", _("A character needs a name."))
+    try:
+        edited = card.with_(character=card.character.with_(**_read_fields(fields)))
+        characters.write_card(edited)
+    except TavernKitError as error:
+        raise Refused("invalid", _("The card cannot be saved: {reason}", reason=reason_of(error))) from None
+    return edited
 
 
 async def restore_version(
@@ -214,11 +234,18 @@ async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, 
 
 def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields as the library reads them from a card, so that they have the right types."""
-    read = characters.read_card(
-        {"spec": "chara_card_v3", "spec_version": "3.0", "data": {"name": "Somebody", **fields}}
-    )[0].character
+    data = {"name": "Somebody", **fields, **fields.get("unknown", {})}
+    data.pop("unknown", None)
+    read = characters.read_card({"spec": "chara_card_v3", "spec_version": "3.0", "data": data})[0].character
     known = msgspec.structs.asdict(read)
     return {field: known[field] for field in fields}
+
+
+async def _link_named_book(session: AsyncSession, runtime: Runtime, row: Character, *, before: str) -> None:
+    """Link the lorebook that the card names, where it named another one before and there is such a book."""
+    name = book_name(row.data, *CARD)
+    if row.owner_id is not None and name not in ("", before):
+        await link_named_book(runtime, session, row.owner_id, name, character_id=row.id)
 
 
 async def _drop_icon(session: AsyncSession, runtime: Runtime, row: Character) -> list[str]:
@@ -249,103 +276,3 @@ async def _empty(session: AsyncSession, row: Character) -> None:
     row.avatar_sha256 = row.file_sha256 = None
     for table in (CharacterAsset, CharacterVersion, LorebookLink):
         await session.execute(delete(table).where(table.character_id == row.id))
-
-
-TEXTS = (
-    "name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes",
-    "system_prompt", "post_history_instructions", "creator", "character_version",
-)  # fmt: skip
-GREETINGS = ("alternate_greetings", "group_only_greetings")
-BETWEEN_GREETINGS = "\n\n⁂\n\n"
-
-
-class CardForm(Value, frozen=True, kw_only=True):
-    """What the boxes hold: texts by the name of their field, and greetings, none of them blank."""
-
-    texts: dict[str, str]
-    greetings: dict[str, tuple[str, ...]]
-
-    def shown(self) -> dict[str, str]:
-        """One text for each field."""
-        return {**self.texts, **{field: BETWEEN_GREETINGS.join(texts) for field, texts in self.greetings.items()}}
-
-
-class MergedForm(Value, frozen=True, kw_only=True):
-    """What somebody typed, with everybody else's changes where they typed nothing.
-
-    `now` is what the card says where both changed the same field.
-    """
-
-    form: CardForm
-    now: dict[str, str]
-
-
-def form_of(card: Mapping[str, Any]) -> CardForm:
-    """The boxes for a stored card, with texts as a browser would send them back."""
-    character = characters.read_card(card)[0].character
-    texts = {field: _as_typed(getattr(character, field) or "") for field in TEXTS}
-    texts["tags"] = ", ".join(tag for tag in (" ".join(_as_typed(tag).split()) for tag in character.tags) if tag)
-    return CardForm(texts=texts, greetings={field: _not_blank(getattr(character, field)) for field in GREETINGS})
-
-
-def typed_form(sent: FormData, shown: CardForm) -> CardForm:
-    """What was sent; boxes that were not sent are as they were."""
-
-    def texts_of(field: str) -> list[str]:
-        return [value for value in sent.getlist(field) if isinstance(value, str)]
-
-    return CardForm(
-        texts={field: _as_typed((texts_of(field) or [text])[0]) for field, text in shown.texts.items()},
-        greetings={field: _not_blank(texts_of(field) or texts) for field, texts in shown.greetings.items()},
-    )
-
-
-async def save_form(runtime: Runtime, viewer: Viewer, row: Character, typed: CardForm, *, version: int) -> Character:
-    """Change what differs from the boxes' contents. What nobody touched stays as the file wrote it, to the byte."""
-    shown = form_of(row.data)
-    changed: dict[str, Any] = {field: text for field, text in typed.texts.items() if text != shown.texts[field]}
-    if "tags" in changed:
-        changed["tags"] = [tag for tag in (tag.strip() for tag in changed["tags"].split(",")) if tag]
-    if changed.get("nickname") == "":
-        changed["nickname"] = None
-    changed |= {field: list(texts) for field, texts in typed.greetings.items() if texts != shown.greetings[field]}
-    try:
-        edit = CardEdit(version=version, **changed)
-    except ValidationError as error:
-        fields = listed([LABELS[field] for field in sorted({str(problem["loc"][0]) for problem in error.errors()})])
-        raise Refused("too_long", _("These fields are too long: {fields}. Shorten them.", fields=fields)) from None
-    return await edit_character(runtime, viewer, row.id, version=version, fields=edit.fields())
-
-
-async def merged_with_now(
-    runtime: Runtime, viewer: Viewer, character_id: UUID, typed: CardForm, *, version: int
-) -> tuple[Character, MergedForm]:
-    """The character as it is now, and the form in which nobody's words are lost; `version` is what was typed on."""
-    async with runtime.database.read() as session:
-        row = await find_character(session, character_id, viewer)
-        earlier = await find_version(session, row.id, version)
-    now = form_of(row.data)
-    before = None if earlier is None else form_of(earlier.data)
-    form = typed if before is None else _merged(before, typed, now)
-    kept, current, base = form.shown(), now.shown(), {} if before is None else before.shown()
-    both = {field: text for field, text in current.items() if text not in (kept[field], base.get(field))}
-    return row, MergedForm(form=form, now=both)
-
-
-def _merged(before: CardForm, typed: CardForm, now: CardForm) -> CardForm:
-    """What was typed, and what the card says now where nothing was."""
-    return CardForm(
-        texts={field: now.texts[field] if text == before.texts[field] else text for field, text in typed.texts.items()},
-        greetings={
-            field: now.greetings[field] if texts == before.greetings[field] else texts
-            for field, texts in typed.greetings.items()
-        },
-    )
-
-
-def _as_typed(text: str) -> str:
-    return storable(text).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _not_blank(texts: Any) -> tuple[str, ...]:
-    return tuple(text for text in map(_as_typed, texts) if text.strip())
