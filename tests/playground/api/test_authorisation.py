@@ -103,6 +103,7 @@ TABLE = {
         "DELETE /pipeline_profiles/{profile_id}", "GET /pipeline_profiles/{profile_id}/export",
         "POST /pipeline_profiles/{profile_id}/dry_run",
         "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
+        "DELETE /pictures/{picture_id}",
     ],
     "read a space": [
         "GET /spaces/{space_id}", "GET /spaces/{space_id}/members", "GET /members/{member_id}",
@@ -129,7 +130,7 @@ TABLE = {
         "DELETE /conversations/{conversation_id}/injections/{name}",
         "POST /conversations/{conversation_id}/artifacts/reset",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore",
-        "POST /conversations/{conversation_id}/pipeline_runs",
+        "POST /conversations/{conversation_id}/pipeline_runs", "POST /conversations/{conversation_id}/pictures",
         "POST /messages/{message_id}/exclude", "POST /messages/{message_id}/include",
         "PUT /messages/{message_id}/active_swipe",
         "POST /conversations/{conversation_id}/generate", "POST /conversations/{conversation_id}/continue",
@@ -353,6 +354,7 @@ REQUESTS = {
     "PATCH /conversations/{conversation_id}/settings": Ask(json=SETTINGS),
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
     "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
+    "POST /conversations/{conversation_id}/pictures": Ask(files=a_file(picture(), "door.png")),
     "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
     "PUT /conversations/{conversation_id}/injections/{name}": Ask(json={"content": "It rains."}),
     "DELETE /conversations/{conversation_id}/injections/{name}": Ask(

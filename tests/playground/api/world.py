@@ -153,6 +153,11 @@ class Things:
         body = {"content": "The lamp went out.", "role": "system"}
         return str((await self._post("/conversations/{conversation_id}/messages", json=body))["id"])
 
+    async def _picture_id(self) -> str:
+        """A picture that is in a draft."""
+        path = "/conversations/{conversation_id}/pictures"
+        return str((await self._post(path, files=a_file(picture(), "door.png")))["id"])
+
     async def _reply_id(self) -> str:
         """What the character said to begin with."""
         path = await self.filled("/conversations/{conversation_id}/messages")

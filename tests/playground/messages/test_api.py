@@ -137,4 +137,4 @@ async def test_a_window_takes_as_many_statements_whatever_is_in_it(database_url:
                 )
             counts.append(len(statements))
         assert len(window.messages) == 21
-        assert counts == [3, 3]
+        assert counts == [4, 4]

@@ -1,5 +1,5 @@
 """Removing what nothing refers to any more: texts that were edited away, old events, blocks of prompts that are gone,
-and the bytes of files whose job has ended.
+the bytes of files whose job has ended, and pictures that were removed or never sent.
 
 All of it goes in small transactions, each of which leaves the database whole: whoever is killed in between has removed
 less, and the next sweep removes the rest.
@@ -14,11 +14,14 @@ from uuid import UUID
 
 from sqlalchemy import and_, delete, func, select, update
 
+from tavernkit.playground.base.blobs.store import is_unused, remove_unused
 from tavernkit.playground.base.database.models import (
+    Blob,
     Conversation,
     Job,
     JobFile,
     Message,
+    MessagePicture,
     MessageSwipe,
     OutboxEvent,
     TextContent,
@@ -33,6 +36,8 @@ KEPT_EVENTS = 50
 KEPT_FOR = timedelta(days=1)
 AT_ONCE = 500
 FILES_AT_ONCE = 20
+UNSENT_FOR = timedelta(days=30)
+"""How long a picture that was put into a draft waits to be sent."""
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +49,8 @@ async def sweep(runtime: Runtime, until: asyncio.Event) -> None:
         "events": await _remove_events(runtime, until),
         "prompt blocks": await remove_unused_blocks(runtime, until),
         "files of jobs": await _remove_file_bytes(runtime, until),
+        "unsent pictures": await _remove_unsent(runtime, until),
+        "stored files": await _remove_blobs(runtime, until),
     }
     if any(removed.values()):
         log.info("Removed what nothing needs any more: %s", removed)
@@ -137,4 +144,40 @@ async def _remove_file_bytes(runtime: Runtime, until: asyncio.Event) -> int:
                     execution_options={"synchronize_session": False},
                 )
         removed += len(rows)
+    return removed
+
+
+async def _remove_unsent(runtime: Runtime, until: asyncio.Event) -> int:
+    old = (
+        select(MessagePicture.id)
+        .where(MessagePicture.swipe_id.is_(None), MessagePicture.created_at < runtime.clock() - UNSENT_FOR)
+        .limit(AT_ONCE)
+    )
+    removed = 0
+    while not until.is_set():
+        async with runtime.database.write() as session:
+            ids = (await session.scalars(old)).all()
+            # One that was sent in between stays.
+            gone = delete(MessagePicture).where(MessagePicture.id.in_(ids), MessagePicture.swipe_id.is_(None))
+            await session.execute(gone, execution_options={"synchronize_session": False})
+        removed += len(ids)
+        if len(ids) < AT_ONCE:
+            break
+    return removed
+
+
+async def _remove_blobs(runtime: Runtime, until: asyncio.Event) -> int:
+    """Like texts, blobs come into the database in the transaction of what refers to them."""
+    removed, after = 0, ""
+    while not until.is_set():
+        page = select(Blob.sha256).where(Blob.sha256 > after).order_by(Blob.sha256).limit(AT_ONCE)
+        async with runtime.database.read() as session:
+            names = (await session.scalars(page)).all()
+            unused = (await session.scalars(select(Blob.sha256).where(Blob.sha256.in_(names), *is_unused()))).all()
+        if not names:
+            break
+        after = names[-1]
+        if unused:
+            async with runtime.database.write() as session:
+                removed += await remove_unused(session, unused)
     return removed

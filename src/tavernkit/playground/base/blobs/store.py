@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import ColumnElement, delete, exists, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.blobs.media_types import media_type_of
-from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona, Provider
+from tavernkit.playground.base.database.models import TABLES, Blob
 from tavernkit.values import Value
 
 MAX_BLOB_BYTES = 32 * 1024 * 1024
@@ -42,20 +42,24 @@ async def store(session: AsyncSession, blobs: Iterable[NewBlob], now: datetime) 
         await session.execute(row.on_conflict_do_update(index_elements=[Blob.sha256], set_={"size": row.excluded.size}))
 
 
-async def remove_unused(session: AsyncSession, names: Iterable[str | None]) -> None:
-    """Remove those of these blobs that nothing refers to any more; what somebody else is just using stays."""
+async def remove_unused(session: AsyncSession, names: Iterable[str | None]) -> int:
+    """Remove those of these blobs that nothing refers to any more, and say how many; what somebody else is just using
+    stays."""
     await session.flush()
     wanted = sorted({name for name in names if name is not None})
     locked = await session.scalars(select(Blob.sha256).where(Blob.sha256.in_(wanted)).with_for_update(skip_locked=True))
-    used = (
-        exists().where(Character.avatar_sha256 == Blob.sha256),
-        exists().where(Character.thumbnail_sha256 == Blob.sha256),
-        exists().where(CharacterAsset.sha256 == Blob.sha256),
-        exists().where(Persona.avatar_sha256 == Blob.sha256),
-        exists().where(Provider.tokenizer_sha256 == Blob.sha256),
+    gone = await session.scalars(
+        delete(Blob).where(Blob.sha256.in_(locked.all()), *is_unused()).returning(Blob.sha256),
+        execution_options={"synchronize_session": False},
     )
-    await session.execute(
-        delete(Blob)
-        .where(Blob.sha256.in_(locked.all()), *(~reference for reference in used))
-        .execution_options(synchronize_session=False)
-    )
+    return len(gone.all())
+
+
+def is_unused() -> list[ColumnElement[bool]]:
+    """True of blobs that no column of any table refers to."""
+    return [
+        ~exists().where(column == Blob.sha256)
+        for table in TABLES.values()
+        for column in table.columns
+        if any(key.column is Blob.__table__.c.sha256 for key in column.foreign_keys)
+    ]

@@ -128,7 +128,7 @@ class Provider(DatedRow):
     """A model and how to reach it. The key is encrypted with this row's id as associated data.
 
     `timeouts` are those seconds of patience that differ from the usual ones. The tokenizer is the file that prompts for
-    it are counted with, where it has one.
+    it are counted with, where it has one. Where nobody has said whether it sees pictures, its model's name decides.
     """
 
     __tablename__ = "llm_providers"
@@ -148,6 +148,7 @@ class Provider(DatedRow):
     settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(default=False)
     tokenizer_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
+    sees_pictures: Mapped[bool | None]
 
 
 class Character(EditedRow):
@@ -197,7 +198,7 @@ class CharacterVersion(DatedRow):
 
 
 class Blob(Base):
-    """Bytes by their content: avatars, thumbnails, assets, tokenizers."""
+    """Bytes by their content: avatars, thumbnails, assets, pictures in messages, backgrounds, tokenizers."""
 
     __tablename__ = "blobs"
 
@@ -412,6 +413,7 @@ class Space(EditedRow):
     token_limit: Mapped[int] = mapped_column(BigInteger, default=0)
     prompt_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    background_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
 
 
 class GlobalVariable(Base):
@@ -532,6 +534,29 @@ class MessageSwipe(DatedRow):
     @property
     def content(self) -> str:
         return self.text.content
+
+
+class MessagePicture(DatedRow):
+    """A picture of one version of a message; one without a swipe was uploaded and not sent yet.
+
+    `attached` ones are shown and sent to models that see. `kept` ones are further pictures that a chat file has for the
+    message. The `expression` is the face of the character beside it, and its title the emotion.
+    """
+
+    __tablename__ = "message_pictures"
+    __table_args__ = (
+        one_of("kind", "attached", "kept", "expression"),
+        Index("ix_message_pictures_unsent", "created_at", **only("swipe_id IS NULL")),
+    )
+
+    owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"), index=True)
+    swipe_id: Mapped[UUID | None] = mapped_column(ForeignKey("message_swipes.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(20), default="attached")
+    position: Mapped[int] = mapped_column(default=0)
+    sha256: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"), index=True)
+    width: Mapped[int]
+    height: Mapped[int]
+    title: Mapped[str] = mapped_column(String(500), default="")
 
 
 class PathSnapshot(Base):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, model_validator
 
-from tavernkit.playground.base.database.models import MessageSwipe
+from tavernkit.playground.base.database.models import MessagePicture, MessageSwipe
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, Limit, documented
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.messages.service import (
     add_swipe,
     delete_swipe,
@@ -28,15 +30,29 @@ from tavernkit.playground.story.messages.service import (
     select_swipe,
     send_message,
 )
-from tavernkit.playground.story.paths.documents import MessageOut
+from tavernkit.playground.story.paths.documents import MessageOut, PictureOut
+from tavernkit.playground.story.paths.pictures import (
+    MAX_PICTURE_BYTES,
+    MAX_PICTURES,
+    PictureIn,
+    discard_picture,
+    pictures_of_swipes,
+    upload_picture,
+)
 from tavernkit.playground.story.paths.state import shown_message
 from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 
-Content = Annotated[str, Field(description=f"The text, at most {MAX_MESSAGE_CHARACTERS:,} characters.")]
+Content = Annotated[
+    str,
+    Field(description=f"The text, at most {MAX_MESSAGE_CHARACTERS:,} characters; it may be empty beside pictures."),
+]
 Revision = Annotated[
     int | None,
     Field(ge=1, description="The revision that was read; a change made from an older one is refused as stale."),
 ]
+
+
+Pictures = Annotated[list[PictureIn], Field(max_length=MAX_PICTURES)]
 
 
 class MessagePage(BaseModel):
@@ -55,14 +71,17 @@ class SwipeOut(Document):
     message_id: UUID
     position: int
     content: str
+    pictures: list[PictureOut]
     run_id: UUID | None = Field(description="The run that wrote it.")
     state_delta: dict[str, Any] | None = Field(description="What telling it this way changes in the story's state.")
     metadata: dict[str, Any]
     created_at: datetime
 
     @classmethod
-    def of(cls, swipe: MessageSwipe) -> Self:
-        return cls.of_row(swipe, metadata=swipe.metadata_)
+    def of(cls, swipe: MessageSwipe, pictures: Sequence[MessagePicture]) -> Self:
+        return cls.of_row(
+            swipe, pictures=[PictureOut.of_row(picture) for picture in pictures], metadata=swipe.metadata_
+        )
 
 
 class SwipePage(BaseModel):
@@ -76,7 +95,8 @@ class MessageIn(StrictModel):
     """Something to say."""
 
     id: UUID | None = Field(default=None, description="Made by the client, so that sending again never doubles it.")
-    content: Content
+    content: Content = ""
+    pictures: Pictures = Field(default=[], description="Pictures that were uploaded into the conversation.")
     role: Literal["user", "system"] = Field(
         default="user", description="What a `user` says is answered; `system` is narration, which nobody answers."
     )
@@ -86,6 +106,9 @@ class SwipeEdit(StrictModel):
     """A new text for one swipe."""
 
     content: Content
+    pictures: Pictures | None = Field(
+        default=None, description="All pictures that it is to have, in their order; null leaves those that it has."
+    )
     revision: Revision = None
 
 
@@ -97,7 +120,8 @@ class SwipeIn(StrictModel):
     """Another version, written by hand."""
 
     id: UUID | None = Field(default=None, description="Made by the client, so that adding again never doubles it.")
-    content: Content
+    content: Content = ""
+    pictures: Pictures = Field(default=[], description="Pictures that were uploaded into the conversation.")
     activate: bool = Field(default=True, description="Whether it is seen at once.")
 
 
@@ -140,8 +164,36 @@ async def list_messages(
 async def create_message(caller: ApiCaller, conversation_id: ConversationId, body: MessageIn) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
     message_id = body.id or caller.runtime.ids()
-    sent = await send_message(*caller, conversation_id, message_id=message_id, content=body.content, role=body.role)
+    sent = await send_message(
+        *caller,
+        conversation_id,
+        message_id=message_id,
+        content=body.content,
+        pictures=body.pictures,
+        role=body.role,
+    )
     return await _out(caller.runtime, sent.id)
+
+
+@router.post(
+    "/conversations/{conversation_id}/pictures",
+    status_code=201,
+    openapi_extra=ONE_FILE,
+    responses=documented(409, 413),
+)
+async def add_picture(request: Request, caller: ApiCaller, conversation_id: ConversationId) -> PictureOut:
+    """Upload a picture, to be sent with a message: PNG, JPEG, WebP or GIF.
+
+    A large one is made smaller, and what a camera or a program has written into it is removed.
+    """
+    data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+    return PictureOut.of_row(await upload_picture(*caller, conversation_id, data))
+
+
+@router.delete("/pictures/{picture_id}", status_code=204, responses=documented())
+async def remove_picture(caller: ApiCaller, picture_id: UUID) -> None:
+    """Remove a picture that was uploaded and not sent."""
+    await discard_picture(*caller, picture_id)
 
 
 @router.get("/messages/{message_id}", responses=documented())
@@ -194,16 +246,22 @@ async def list_swipes(
 ) -> SwipePage:
     """The versions of a message in their order."""
     page = await read_swipes(*caller, message_id, after=after, limit=limit)
-    return SwipePage(items=[SwipeOut.of(swipe) for swipe in page.swipes], next=page.next)
+    return SwipePage(items=[SwipeOut.of(swipe, page.pictures[swipe.id]) for swipe in page.swipes], next=page.next)
 
 
 @router.post("/messages/{message_id}/swipes", status_code=201, responses=documented(409))
 async def create_swipe(caller: ApiCaller, message_id: MessageId, body: SwipeIn) -> SwipeOut:
     """Add a version written by hand."""
     added = await add_swipe(
-        *caller, message_id, swipe_id=body.id or caller.runtime.ids(), content=body.content, activate=body.activate
+        *caller,
+        message_id,
+        swipe_id=body.id or caller.runtime.ids(),
+        content=body.content,
+        pictures=body.pictures,
+        activate=body.activate,
     )
-    return SwipeOut.of(added)
+    async with caller.runtime.database.read() as session:
+        return SwipeOut.of(added, (await pictures_of_swipes(session, [added.id]))[added.id])
 
 
 @router.put("/messages/{message_id}/active_swipe", responses=documented(409))

@@ -20,6 +20,7 @@ from tavernkit.playground.base.database.models import (
     ConversationInjection,
     LorebookLink,
     Message,
+    MessagePicture,
     MessageSwipe,
     PathSnapshot,
     TextContent,
@@ -37,8 +38,8 @@ from tavernkit.playground.story.paths.state import visible_message
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
-    """Copy the visible messages of a conversation up to number `until`, their swipes, the state and the artifacts along
-    them, the books and the injections of the conversation; how many messages that were.
+    """Copy the visible messages of a conversation up to number `until`, their swipes and pictures, the state and the
+    artifacts along them, the books and the injections of the conversation; how many messages that were.
 
     The caller has locked the source. The target has no messages yet.
     """
@@ -62,6 +63,16 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
             *is_copied,
             id=derived_id(target_id, MessageSwipe.id),
             message_id=derived_id(target_id, MessageSwipe.message_id),
+        )
+    )
+    await session.execute(
+        copy_rows(
+            MessagePicture,
+            MessagePicture.swipe_id == MessageSwipe.id,
+            MessageSwipe.message_id == Message.id,
+            *is_copied,
+            id=derived_id(target_id, MessagePicture.id),
+            swipe_id=derived_id(target_id, MessagePicture.swipe_id),
         )
     )
     await session.execute(

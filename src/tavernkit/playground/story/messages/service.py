@@ -6,7 +6,7 @@ which never change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -15,12 +15,19 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Message, MessageSwipe
+from tavernkit.playground.base.database.models import Message, MessagePicture, MessageSwipe
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, message_for, require_in_use
+from tavernkit.playground.story.paths.pictures import (
+    PictureIn,
+    are_changed,
+    check_pictures,
+    pictures_of_swipes,
+    set_pictures,
+)
 from tavernkit.playground.story.paths.state import (
     ShownMessage,
     active_swipe,
@@ -55,6 +62,7 @@ async def send_message(
     message_id: UUID,
     content: str,
     role: SentRole = "user",
+    pictures: Sequence[PictureIn] = (),
     speaker_id: UUID | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Message:
@@ -65,7 +73,8 @@ async def send_message(
     the character who answers, whoever else would, within the `limits`. The client makes the id, so that sending again
     what may or may not have arrived never doubles it.
     """
-    text = clean_text(content)
+    check_pictures(pictures)
+    text = clean_text(content, has_pictures=bool(pictures))
     try:
         async with runtime.database.write() as session:
             conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -93,6 +102,8 @@ async def send_message(
                 content=text,
                 now=now,
             )
+            if pictures and message.active_swipe_id is not None:
+                await set_pictures(session, runtime, viewer, message.active_swipe_id, pictures)
             await append_event(session, conversation.id, "message", now, message_id=str(message_id))
             if speaker_id is not None:
                 await plan_run(
@@ -166,9 +177,10 @@ class MessageWindow(NamedTuple):
 
 
 class SwipeWindow(NamedTuple):
-    """Some swipes, and the position to go on behind."""
+    """Some swipes, the pictures of each, and the position to go on behind."""
 
     swipes: list[MessageSwipe]
+    pictures: Mapping[UUID | None, Sequence[MessagePicture]]
     next: int | None
 
 
@@ -205,36 +217,56 @@ async def read_swipes(runtime: Runtime, viewer: Viewer, message_id: UUID, *, aft
     async with runtime.database.read() as session:
         await _check_readable(session, viewer, message_id)
         swipes = await swipes_of(session, message_id, after=after, limit=limit + 1)
-        return SwipeWindow(swipes[:limit], swipes[limit - 1].position if len(swipes) > limit else None)
+        pictures = await pictures_of_swipes(session, [swipe.id for swipe in swipes])
+        return SwipeWindow(swipes[:limit], pictures, swipes[limit - 1].position if len(swipes) > limit else None)
 
 
 MAX_SWIPES = 1_000
 
 
 async def edit_message(
-    runtime: Runtime, viewer: Viewer, message_id: UUID, *, content: str, revision: int | None
+    runtime: Runtime,
+    viewer: Viewer,
+    message_id: UUID,
+    *,
+    content: str,
+    revision: int | None,
+    pictures: Sequence[PictureIn] | None = None,
 ) -> Message:
-    """Give the active swipe another text; what it does to the story's state stays."""
-    return await edit_swipe(runtime, viewer, message_id, None, content=content, revision=revision)
+    """Give the active swipe another text, and exactly these pictures; what it does to the story's state stays."""
+    return await edit_swipe(runtime, viewer, message_id, None, content=content, revision=revision, pictures=pictures)
 
 
 async def edit_swipe(
-    runtime: Runtime, viewer: Viewer, message_id: UUID, swipe_id: UUID | None, *, content: str, revision: int | None
+    runtime: Runtime,
+    viewer: Viewer,
+    message_id: UUID,
+    swipe_id: UUID | None,
+    *,
+    content: str,
+    revision: int | None,
+    pictures: Sequence[PictureIn] | None = None,
 ) -> Message:
-    """Give one swipe, or the active one, another text."""
-    text = clean_text(content)
+    """Give one swipe, or the active one, another text, and exactly these pictures; None leaves those that it has."""
+    check_pictures(pictures or ())
     async with runtime.database.write() as session:
         message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
         if swipe is None:
             raise not_found(_("swipe"))
-        if swipe.content == text:
+        before = (await pictures_of_swipes(session, [swipe.id]))[swipe.id]
+        text = clean_text(content, has_pictures=bool(before if pictures is None else pictures))
+        has_other_pictures = pictures is not None and are_changed(before, pictures)
+        if swipe.content == text and not has_other_pictures:
             # Perhaps the answer to the same change was lost; there is nothing to refuse.
             return message
         await refuse_stale(session, message, revision)
-        swipe.text = await add_text(session, runtime.ids, text)
-        if swipe.id == message.active_swipe_id:
-            message.text = swipe.text
+        if pictures is not None:
+            await set_pictures(session, runtime, viewer, swipe.id, pictures)
+        if swipe.content != text:
+            swipe.text = await add_text(session, runtime.ids, text)
+            if swipe.id == message.active_swipe_id:
+                message.text = swipe.text
         await note_change(session, runtime, message, "message_changed")
         return message
 
@@ -261,10 +293,18 @@ async def select_swipe(
 
 
 async def add_swipe(
-    runtime: Runtime, viewer: Viewer, message_id: UUID, *, swipe_id: UUID, content: str, activate: bool = True
+    runtime: Runtime,
+    viewer: Viewer,
+    message_id: UUID,
+    *,
+    swipe_id: UUID,
+    content: str,
+    pictures: Sequence[PictureIn] = (),
+    activate: bool = True,
 ) -> MessageSwipe:
     """Add a version that was written by hand behind the others; it changes nothing in the story's state."""
-    text = clean_text(content)
+    check_pictures(pictures)
+    text = clean_text(content, has_pictures=bool(pictures))
     try:
         async with runtime.database.write() as session:
             message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
@@ -287,6 +327,7 @@ async def add_swipe(
             session.add(swipe)
             message.swipes_count += 1
             await session.flush()
+            await set_pictures(session, runtime, viewer, swipe.id, pictures)
             if activate:
                 await _show(session, runtime, message, await active_swipe(session, message), swipe)
             else:

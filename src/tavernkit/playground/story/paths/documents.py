@@ -20,6 +20,16 @@ class AuthorOut(Document):
     kind: Literal["human", "character"]
 
 
+class PictureOut(Document):
+    """A picture of a message; its bytes are at `/api/v1/blobs/{sha256}`."""
+
+    id: UUID
+    sha256: str
+    title: str = Field(description="What it shows, for those who do not see it.")
+    width: int
+    height: int
+
+
 class MessageOut(Document):
     """A message; its content is that of its active swipe."""
 
@@ -29,6 +39,7 @@ class MessageOut(Document):
     role: Literal["user", "assistant", "system"]
     author: AuthorOut
     content: str
+    pictures: list[PictureOut]
     visibility: Literal["normal", "excluded", "hidden"] = Field(
         description="Excluded messages are shown, but no model reads them; hidden ones are deleted and can be restored."
     )
@@ -46,5 +57,9 @@ class MessageOut(Document):
         message = shown.message
         author = AuthorOut.of_row(message, name=shown.author_name, kind=shown.author_kind)
         return cls.of_row(
-            message, author=author, active_swipe_position=shown.swipe_position, metadata=message.metadata_
+            message,
+            author=author,
+            pictures=[PictureOut.of_row(picture) for picture in shown.pictures],
+            active_swipe_position=shown.swipe_position,
+            metadata=message.metadata_,
         )

@@ -11,7 +11,7 @@ Whoever changes what has already been said, in the transaction that locks the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -19,11 +19,19 @@ from sqlalchemy import Row, Select, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot, SpaceMembership
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    Message,
+    MessagePicture,
+    MessageSwipe,
+    PathSnapshot,
+    SpaceMembership,
+)
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.paths.pictures import pictures_of_swipes
 from tavernkit.values import Json, JsonObject
 
 State: TypeAlias = dict[str, Json]
@@ -153,12 +161,13 @@ async def _deltas(session: AsyncSession, conversation_id: UUID, after: int, unti
 
 
 class ShownMessage(NamedTuple):
-    """A message with what is shown beside it: who said it, and which of its swipes is seen."""
+    """A message with what is shown beside it: who said it, which of its swipes is seen, and its pictures."""
 
     message: Message
     author_name: str
     author_kind: str
     swipe_position: int
+    pictures: Sequence[MessagePicture] = ()
 
 
 async def messages_before(
@@ -168,18 +177,24 @@ async def messages_before(
     query = _visible(conversation_id).order_by(Message.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(Message.seq < before)
-    return [ShownMessage(*row) for row in reversed((await session.execute(query)).all())]
+    return await _with_pictures(session, [ShownMessage(*row) for row in reversed((await session.execute(query)).all())])
 
 
 async def messages_after(session: AsyncSession, conversation_id: UUID, *, after: int, limit: int) -> list[ShownMessage]:
     """The oldest visible messages above `after`, oldest first."""
     query = _visible(conversation_id).where(Message.seq > after).order_by(Message.seq).limit(limit)
-    return [ShownMessage(*row) for row in await session.execute(query)]
+    return await _with_pictures(session, [ShownMessage(*row) for row in await session.execute(query)])
 
 
 async def shown_message(session: AsyncSession, message_id: UUID) -> ShownMessage:
     """One message that is known to be there, hidden or not."""
-    return ShownMessage(*(await session.execute(_shown().where(Message.id == message_id))).one())
+    row = (await session.execute(_shown().where(Message.id == message_id))).one()
+    return (await _with_pictures(session, [ShownMessage(*row)]))[0]
+
+
+async def _with_pictures(session: AsyncSession, shown: list[ShownMessage]) -> list[ShownMessage]:
+    pictures = await pictures_of_swipes(session, [one.message.active_swipe_id for one in shown])
+    return [one._replace(pictures=pictures.get(one.message.active_swipe_id, ())) for one in shown]
 
 
 async def visible_message(session: AsyncSession, conversation_id: UUID, message_id: UUID | None) -> Message | None:

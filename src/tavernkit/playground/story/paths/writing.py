@@ -24,10 +24,11 @@ from tavernkit.playground.story.paths.state import message_added, shown_message
 MAX_MESSAGE_CHARACTERS = 100_000
 
 
-def clean_text(content: str) -> str:
-    """The text without the space around it and without what no database can hold; a blank one is refused."""
+def clean_text(content: str, *, has_pictures: bool = False) -> str:
+    """The text without the space around it and without what no database can hold; a blank one is refused, unless
+    pictures say something."""
     text = storable(content).strip()
-    if not text:
+    if not text and not has_pictures:
         raise Refused("blank", _("Enter a message first."))
     if len(text) > MAX_MESSAGE_CHARACTERS:
         raise Refused(
