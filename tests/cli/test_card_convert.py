@@ -166,7 +166,8 @@ def test_a_backyard_archive_becomes_a_png_with_its_backgrounds(tmp_path: Path) -
         "scenarios/s1-background.jpg": jpeg_picture(),
     }
     (tmp_path / "card.byaf").write_bytes(card_files.byaf(**changes))
-    assert run("card", "convert", tmp_path / "card.byaf", "--to", "png").code == 0
+    result = run("card", "convert", tmp_path / "card.byaf", "--to", "png", "--json")
+    assert result.document["files"][0]["assets_left_out"] == 0
     bundle = load(tmp_path / "card.png")
     [icon, background] = bundle.card.character.assets or ()
     assert (icon.uri, background.type) == ("ccdefault:", "background")

@@ -182,17 +182,17 @@ def _write(bundle: Bundle, to: CardTarget, spec: WritableSpec, picture: bytes | 
 
 
 def _left_out(bundle: Bundle, to: CardTarget, picture: bytes | None) -> int:
-    match to:
-        case "json":
-            return len(bundle.assets)
-        case "png":
-            return (
-                0
-                if _keeps_chunks(bundle, picture)
-                else len(bundle.assets) - len(_for_png(bundle, picture or bundle.image))
-            )
-        case "charx":
-            return 0
+    from tavernkit.characters.ingest.charx import main_icon
+
+    if to == "json":
+        return len(bundle.assets)
+    if to == "charx" or _keeps_chunks(bundle, picture):
+        return 0
+    left_out = len(bundle.assets) - len(_for_png(bundle, picture or bundle.image))
+    icon = main_icon(bundle.card.character.assets or ())
+    # The icon is not left out where it is the picture.
+    is_picture = icon is not None and bundle.asset(icon.uri) is not None and not picture and bundle.image is not None
+    return left_out - is_picture
 
 
 def _keeps_chunks(bundle: Bundle, picture: bytes | None) -> bool:
@@ -210,7 +210,8 @@ def _for_png(bundle: Bundle, image: bytes | None) -> list[Asset]:
 def print_conversions(conversions: Sequence[Conversion]) -> None:
     """Say what was written on standard error, as standard output may be the file itself."""
     for conversion in conversions:
-        left_out = f", {conversion.assets_left_out} assets left out" if conversion.assets_left_out else ""
+        count = conversion.assets_left_out
+        left_out = f", {count} {'asset' if count == 1 else 'assets'} left out" if count else ""
         where = "standard output" if conversion.output == "-" else conversion.output
         line = f"{conversion.file} -> {where} ({conversion.bytes:,} bytes{left_out})"
         print(plain(line), file=sys.stderr)

@@ -8,11 +8,16 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
+from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.spaces import space_view
 from tavernkit.playground.edge.web.forms import Version, fresh_page, understood
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
+from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
+from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.access.documents import SpaceChange
+from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
@@ -31,6 +36,23 @@ async def begin(caller: PageCaller, space_id: UUID) -> Response:
     """Begin another conversation, with the greetings of those who are there."""
     begun = await create_conversation(*caller, space_id)
     return RedirectResponse(f"/conversations/{begun.id}", status_code=303)
+
+
+@router.post("/import", openapi_extra=file_body("file", many=True))
+async def import_files(caller: PageCaller, space_id: UUID) -> Response:
+    """Make a conversation of each chat in the files."""
+
+    async def import_one(data: bytes, name: str) -> ImportedItem:
+        imported = await import_chats(*caller, space_id, data, title=name)
+        if isinstance(imported, Job):
+            return ImportedItem(name=name, address=f"/spaces/{space_id}", report=None)
+        conversations, report = imported
+        first = conversations[0]
+        return ImportedItem(name=first.title, address=f"/conversations/{first.id}", report=report)
+
+    outcomes = await take_in(caller.request, import_one, max_bytes=MAX_FILE_BYTES)
+    library = render("_space_stories.html", view=await space_view(*caller, space_id))
+    return imported_answer(caller.request, outcomes, library, otherwise=f"/spaces/{space_id}")
 
 
 @router.post("")

@@ -26,11 +26,11 @@ NOTES_SHOWN = 20
 
 
 class ImportedItem(Value, frozen=True, kw_only=True):
-    """What a file became, and where it is shown."""
+    """What a file became, and where it is shown; without a report where a job still imports it."""
 
     name: str
     address: str
-    report: ImportReport
+    report: ImportReport | None
 
 
 class ImportedView(Value, frozen=True, kw_only=True):
@@ -41,6 +41,7 @@ class ImportedView(Value, frozen=True, kw_only=True):
     address: str = ""
     remarks: tuple[tuple[str, str], ...] = ()
     further_remarks: int = 0
+    is_waiting: bool = False
     refused: Refused | None = None
 
 
@@ -80,13 +81,14 @@ async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedVie
         made = await importing
     except Refused as refused:
         return ImportedView(file=file, refused=refused)
-    notes = [*made.report.ignored, *made.report.converted]
+    notes = [] if made.report is None else [*made.report.ignored, *made.report.converted]
     return ImportedView(
         file=file,
         name=made.name,
         address=made.address,
         remarks=tuple((storable(note.path), _remark(note)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
+        is_waiting=made.report is None,
     )
 
 

@@ -286,7 +286,7 @@ def _chat_notes(prepared: PreparedFile) -> tuple[str, ...]:
     """What to say where chats came with a character that is there already."""
     if prepared.chats is None:
         return ()
-    return (_("The chats in the file were not imported. Import the file on the page of a story to add them."),)
+    return (_("The chats in the file were not imported. To add them, import the file on the page of a space."),)
 
 
 async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile) -> ImportedCharacter:
