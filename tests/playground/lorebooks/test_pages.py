@@ -91,7 +91,7 @@ async def test_what_nobody_changed_stays_as_the_file_wrote_it(browser: httpx2.As
     book = await imported_book(browser)
     [ice, _] = await entry_addresses(browser, book)
     form = {"revision": "1", "enabled": "on", "comment": "Ice", "keys": "ice\r\n/fro(st|zen)/i", "order": "7",
-            "position": "1",
+            "position": "1", "use_probability": "on",
             "content": "It thaws."}  # fmt: skip
     assert (await browser.post(ice, data=form)).status_code == 303
     before = json.loads(WORLD)["entries"]

@@ -144,7 +144,7 @@ def read_extensions(entry: LooseObject) -> JsonObject:
     found = entry.object("extensions")
     try:
         msgspec.convert(found, _Usual)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a name with a lone surrogate
         extensions = entry.nested("extensions")
         for name in _NUMBERS:
             extensions.optional_number(name)
@@ -176,8 +176,8 @@ def character_entry(world: JsonObject) -> dict[str, Json]:
     entry = {theirs: world[ours] for ours, theirs in RENAMED.items() if ours in world}
     entry["enabled"] = not is_truthy(world.get("disable"))
     entry["position"] = "before_char" if _equals_zero(world.get("position")) else "after_char"
-    # SillyTavern looks at every key for the form /pattern/flags.
-    entry["use_regex"] = True
+    # SillyTavern looks at every key for the form /pattern/flags, and writes no such field itself.
+    entry["use_regex"] = world.get("use_regex", True)
     extensions: dict[str, Json] = {**_object(world.get("extensions")), **EXPORTED, "triggers": []}
     for theirs in PASSED_ON.values():
         extensions.pop(theirs, None)

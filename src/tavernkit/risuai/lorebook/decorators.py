@@ -283,3 +283,6 @@ _RULES: Mapping[str, Callable[[_Reading], bool]] = {
     "inject_prepend": _inject_how,
     "disable_ui_prompt": lambda reading: reading.choice(UI_PROMPTS) is not None,
 }
+
+DECORATORS = tuple(_RULES)
+"""The names of all decorators that RisuAI knows."""

@@ -304,7 +304,7 @@ def _read_extensions(extensions: JsonObject, kind: type[F]) -> F:
     """At once where every field has its own type, as in files that SillyTavern wrote; else one by one, tolerantly."""
     try:
         return msgspec.convert(extensions, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a name with a lone surrogate
         source = LooseObject(extensions, ReportBuilder())
         fields = msgspec.structs.fields(kind)
         read = {field.encode_name: _READERS[field.type](source, field.encode_name) for field in fields}

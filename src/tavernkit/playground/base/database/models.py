@@ -284,10 +284,14 @@ class Lorebook(EditedRow):
 
 
 class LorebookEntry(Row):
-    """An entry; `data` is the whole entry in SillyTavern's World Info form, the other columns are for lists."""
+    """An entry; `data` is the whole entry in SillyTavern's World Info form, the other columns are for lists.
+
+    `insertion_position` is where it goes in prompts, `search_text` its title, keys and content, casefolded. `tokens`
+    are estimated; None where nobody has counted them yet.
+    """
 
     __tablename__ = "lorebook_entries"
-    __table_args__ = (UniqueConstraint("lorebook_id", "uid"),)
+    __table_args__ = (UniqueConstraint("lorebook_id", "uid"), Index(None, "lorebook_id", "position"))
 
     lorebook_id: Mapped[UUID] = mapped_column(ForeignKey("lorebooks.id", ondelete="CASCADE"))
     uid: Mapped[int]
@@ -295,6 +299,9 @@ class LorebookEntry(Row):
     comment: Mapped[str] = mapped_column(Text, default="")
     enabled: Mapped[bool] = mapped_column(default=True)
     constant: Mapped[bool] = mapped_column(default=False)
+    insertion_position: Mapped[int] = mapped_column(default=0, server_default="0")
+    search_text: Mapped[str] = mapped_column(Text, default="", server_default="")
+    tokens: Mapped[int | None]
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
     revision: Mapped[int] = mapped_column(default=1)
     updated_at: Mapped[datetime]

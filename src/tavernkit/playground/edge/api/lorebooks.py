@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -13,12 +14,15 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, behind_number
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.api.files import json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks import links as link_service
 from tavernkit.playground.story.lorebooks import queries, service
 from tavernkit.playground.story.lorebooks.documents import (
+    BulkChange,
+    EntryFilter,
     EntryOut,
     LinkPlace,
     LorebookOut,
@@ -29,6 +33,7 @@ from tavernkit.playground.story.lorebooks.documents import (
     PatchLorebook,
     notes_of,
 )
+from tavernkit.playground.story.previews.lore_tests import TestedEntry, run_book_test
 
 
 class LorebookImported(BaseModel):
@@ -59,9 +64,47 @@ class ToggleEntries(StrictModel):
     ids: list[UUID] | None = Field(default=None, max_length=50_000, description="Null means all entries of the book.")
 
 
-class Toggled(BaseModel):
-    changed: int
+class Changed(BaseModel):
+    changed: int = Field(description="How many entries are different now.")
     lorebook: LorebookOut
+
+
+class ActivationOut(BaseModel):
+    """The newest prompt that an entry was in."""
+
+    entry_id: UUID
+    run_id: UUID
+    conversation_id: UUID
+    activated_at: datetime
+
+
+class NewTest(StrictModel):
+    text: str = Field(default="", max_length=100_000, description="The newest message.")
+    conversation_id: UUID | None = Field(default=None, description="Or the conversation whose next reply is meant.")
+
+
+class TestedOut(BaseModel):
+    """An entry and what became of it."""
+
+    __test__ = False
+
+    uid: str
+    name: str
+    why: str
+    tokens: int = Field(description="Of its content, where it is activated.")
+    is_near: bool = Field(description="Whether it missed by little.")
+
+    @classmethod
+    def of(cls, one: TestedEntry) -> Self:
+        return cls(uid=one.uid, name=storable(one.name), why=one.why, tokens=one.tokens, is_near=one.is_near)
+
+
+class TestOut(BaseModel):
+    __test__ = False
+
+    activated: list[TestedOut]
+    not_activated: list[TestedOut]
+    tokens: int
 
 
 class LinkOut(Document):
@@ -149,14 +192,16 @@ async def list_entries(
     lorebook_id: UUID,
     limit: Limit = 50,
     after: After = None,
-    search: Annotated[str, Query(max_length=200, description="Only entries with this in their comment.")] = "",
+    search: Annotated[str, Query(max_length=200, description="Only with this in the title, keys or content.")] = "",
+    enabled: Annotated[bool | None, Query(description="Only those that are enabled, or are not.")] = None,
+    constant: Annotated[bool | None, Query(description="Only those that are constant, or are not.")] = None,
+    position: Annotated[int | None, Query(ge=0, le=7, description="Only those of this position in the prompt.")] = None,
 ) -> Page[EntryOut]:
-    """The entries in their order."""
+    """The entries in their order, or those that a filter finds."""
+    wanted = EntryFilter(search=search, enabled=enabled, constant=constant, position=position)
     async with caller.runtime.database.read() as session:
         book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
-        rows = await queries.entries_page(
-            session, book.id, behind=behind_number(after), limit=limit + 1, search=search.replace("\x00", "")
-        )
+        rows = await queries.entries_page(session, book.id, behind=behind_number(after), limit=limit + 1, wanted=wanted)
     return page(rows, limit, EntryOut.of, lambda row: (row.position,))
 
 
@@ -173,10 +218,42 @@ async def reorder_entries(caller: ApiCaller, lorebook_id: UUID, order: EntryOrde
 
 
 @router.post("/{lorebook_id}/entries/toggle", responses=documented())
-async def toggle_entries(caller: ApiCaller, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
+async def toggle_entries(caller: ApiCaller, lorebook_id: UUID, toggle: ToggleEntries) -> Changed:
     """Switch all entries, or some, on or off."""
     changed, book = await service.toggle_entries(*caller, lorebook_id, **dict(toggle))
-    return Toggled(changed=changed, lorebook=LorebookOut.of(book))
+    return Changed(changed=changed, lorebook=LorebookOut.of(book))
+
+
+@router.post("/{lorebook_id}/entries/bulk", responses=documented())
+async def change_entries(caller: ApiCaller, lorebook_id: UUID, change: BulkChange) -> Changed:
+    """Change many entries at once, or none: `enable`, `disable`, `set`, `place`, `move`, `copy` or `delete` them."""
+    count, book = await service.change_entries(*caller, lorebook_id, change)
+    return Changed(changed=count, lorebook=LorebookOut.of(book))
+
+
+@router.get("/{lorebook_id}/activations", responses=documented())
+async def list_activations(caller: ApiCaller, lorebook_id: UUID) -> list[ActivationOut]:
+    """The entries that were in the recent prompts of your spaces, each with the newest."""
+    async with caller.runtime.database.read() as session:
+        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
+        entries = await queries.all_entries(session, book.id)
+        found = await queries.last_activations(session, caller.viewer, book, entries)
+    return [
+        ActivationOut(entry_id=id, run_id=one.run_id, conversation_id=one.conversation_id, activated_at=one.moment)
+        for id, one in found.items()
+    ]
+
+
+@router.post("/{lorebook_id}/test", responses=documented(409))
+async def test_lorebook(caller: ApiCaller, lorebook_id: UUID, test: NewTest) -> TestOut:
+    """Which entries a text as the newest message activates, or the next reply of a conversation; and why not others.
+    Nothing is stored."""
+    result = await run_book_test(*caller, lorebook_id, text=test.text, conversation_id=test.conversation_id)
+    return TestOut(
+        activated=[TestedOut.of(one) for one in result.fired],
+        not_activated=[TestedOut.of(one) for one in result.silent],
+        tokens=result.tokens,
+    )
 
 
 @router.get("/{lorebook_id}/entries/{entry_id}", responses=documented())

@@ -1,92 +1,50 @@
-"""What the pages about lorebooks show, and the form of an entry: fields as texts in boxes, and back into World Info.
-
-Only what was changed is written, so that a field that the form shows in its own way stays as its file wrote it.
-"""
+"""What the pages about lorebooks show: the list, and a book with a page of its entries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+import json
+from collections.abc import Mapping
+from typing import Final, Literal
+from urllib.parse import urlencode
 from uuid import UUID
 
-from anyio import to_thread
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, behind_number, cursor
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
-from tavernkit.playground.edge.web.forms import as_lines, one_newline, whole_number
-from tavernkit.playground.story.lorebooks.entry_fields import decode_book
-from tavernkit.playground.story.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
+from tavernkit.playground.edge.presenting.lore_entry import AS_SET, POSITIONS, entry_name
+from tavernkit.playground.edge.presenting.panel import ChoiceView
+from tavernkit.playground.edge.web.forms import one_newline, understood
+from tavernkit.playground.story.lorebooks.documents import BulkAction, BulkChange, EntryFilter, PatchLorebook
+from tavernkit.playground.story.lorebooks.queries import (
+    NO_FILTER,
+    Activation,
+    EntryTotals,
+    entries_page,
+    entry_totals,
+    last_activations,
+    lorebook_of,
+    lorebooks_page,
+)
+from tavernkit.playground.story.lorebooks.service import count_tokens
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.sillytavern.world_info.fields import Logic, Source
-from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
-from tavernkit.sillytavern.world_info.result import NearMiss, WorldInfoVerdict
-from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
 BOOKS_PER_PAGE = 100
+BOOKS_TO_CHOOSE = 500
 ENTRIES_PER_PAGE = 100
-TEST_CONTEXT = 8192
-NAMELESS = _("Unnamed")
-
-POSITIONS: Final = {
-    "0": _("Before character"),
-    "1": _("After character"),
-    "2": _("Before author's note"),
-    "3": _("After author's note"),
-    "4": _("At depth"),
-    "5": _("Before examples"),
-    "6": _("After examples"),
-    "7": _("Outlet"),
-}
-LOGICS: Final = {
-    "0": _("AND ANY (one of them is found)"),
-    "3": _("AND ALL (all of them are found)"),
-    "1": _("NOT ALL (one of them is missing)"),
-    "2": _("NOT ANY (none of them is found)"),
-}
-ROLES: Final = {"0": _("System"), "1": _("User"), "2": _("Assistant")}
-
-
-class EntryForm(BaseModel):
-    """The boxes as they stand; a box with a tick says `on`."""
-
-    model_config = ConfigDict(frozen=True)
-
-    comment: str = ""
-    keys: str = ""
-    secondary_keys: str = ""
-    logic: str = "0"
-    content: str = ""
-    constant: str = ""
-    enabled: str = ""
-    position: str = "0"
-    depth: str = "4"
-    role: str = "0"
-    outlet: str = ""
-    order: str = "100"
-    probability: str = "100"
-    sticky: str = ""
-    cooldown: str = ""
-    delay: str = ""
-    exclude_recursion: str = ""
-    prevent_recursion: str = ""
-    delay_until_recursion: str = "0"
-
-    def tidy(self) -> EntryForm:
-        """The same with line breaks as they are stored."""
-        return EntryForm(**{name: one_newline(value) for name, value in self})
 
 
 class EntryRow(Value, frozen=True, kw_only=True):
-    """An entry in the table."""
+    """An entry in the table; `activated` is the newest prompt that it was in."""
 
     row: LorebookEntry
     name: str
@@ -94,25 +52,159 @@ class EntryRow(Value, frozen=True, kw_only=True):
     place: str
     order: str
     tokens: int
+    activated: Activation | None = None
 
 
 class LorebookView(Value, frozen=True, kw_only=True):
-    """A book with a page of its entries. `tokens` is known when all of them are on the page."""
+    """A book with a page of its entries: of those that the filter finds, and whose totals are `found`.
+
+    `others` are the books that entries can be moved to. `asked` is the filter as the query of an address.
+    """
 
     book: Lorebook
     entries: tuple[EntryRow, ...]
-    search: str
+    wanted: EntryFilter
+    asked: str
+    totals: EntryTotals
+    found: EntryTotals
+    others: tuple[ChoiceView, ...]
     is_first: bool
     next: str | None
-    tokens: int | None
+
+    @property
+    def address(self) -> str:
+        """The first page of what the filter finds."""
+        return f"/lorebooks/{self.book.id}{'?' if self.asked else ''}{self.asked}"
+
+    @property
+    def next_address(self) -> str:
+        return (
+            f"/lorebooks/{self.book.id}?{self.asked}{'&' if self.asked else ''}{urlencode({'after': self.next or ''})}"
+        )
 
 
-class LoreTestView(Value, frozen=True, kw_only=True):
-    """A text that was tried out on a book, what came of it, and where its entries are."""
+class BookForm(BaseModel):
+    """What a book says about itself, as texts in boxes."""
 
-    text: str
-    test: LoreTest | None = None
-    addresses: Mapping[str, str] = {}
+    model_config = ConfigDict(frozen=True)
+
+    name: str = ""
+    description: str = ""
+    scan_depth: str = ""
+    token_budget: str = ""
+    recursive_scanning: str = ""
+    extensions: str = ""
+
+    def tidy(self) -> BookForm:
+        """The same with line breaks as they are stored."""
+        return BookForm(**{name: one_newline(value) for name, value in self})
+
+
+BOOK_LABELS: Final = {
+    "name": _("Name"),
+    "description": _("Description"),
+    "scan_depth": _("Scan depth"),
+    "token_budget": _("Token budget"),
+    "recursive_scanning": _("Recursive scanning"),
+    "extensions": _("Extensions (JSON)"),
+}
+
+
+def book_form(book: Lorebook) -> BookForm:
+    """A book as the boxes show it."""
+    fields = presentable(book.data.get("fields", {}))
+    said = LooseObject(fields, ReportBuilder())
+    depth, budget = said.optional_integer("scan_depth"), said.optional_integer("token_budget")
+    recursive, extensions = said.optional_flag("recursive_scanning"), fields.get("extensions")
+    return BookForm(
+        name=book.name,
+        description=book.description,
+        scan_depth="" if depth is None else str(depth),
+        token_budget="" if budget is None else str(budget),
+        recursive_scanning="" if recursive is None else str(recursive).lower(),
+        extensions=json.dumps(extensions, indent=2, ensure_ascii=False) if extensions else "",
+    ).tidy()
+
+
+def book_patch(form: BookForm, version: int) -> PatchLorebook:
+    """What the boxes say, as a service takes it."""
+    form = form.tidy()
+    if form.recursive_scanning not in AS_SET:
+        label = BOOK_LABELS["recursive_scanning"]
+        raise Refused("invalid", _("Choose a value of “{label}” from the list.", label=label))
+    try:
+        extensions = json.loads(form.extensions) if form.extensions.strip() else {}
+    except (ValueError, RecursionError) as error:
+        label, reason = BOOK_LABELS["extensions"], str(error)
+        raise Refused("invalid", _("“{label}” is not valid JSON: {reason}.", label=label, reason=reason)) from None
+    numbers = {name: getattr(form, name).strip() or None for name in ("scan_depth", "token_budget")}
+    flags = {"": None, "true": True, "false": False}
+    return understood(
+        PatchLorebook,
+        settings_version=version,
+        name=form.name,
+        description=form.description,
+        **numbers,
+        recursive_scanning=flags[form.recursive_scanning],
+        extensions=extensions or None,
+    )
+
+
+def book_differences(mine: BookForm, theirs: BookForm) -> tuple[tuple[str, str], ...]:
+    """What the book says now that is not what somebody wants to save."""
+    mine = mine.tidy()
+    return tuple(
+        (BOOK_LABELS[name], AS_SET[now] if name == "recursive_scanning" else now or _("Empty"))
+        for name, now in theirs
+        if now != getattr(mine, name)
+    )
+
+
+class BulkForm(BaseModel):
+    """What is to be done with the selected entries; `all` with all that the filter of the table finds."""
+
+    action: BulkAction
+    ids: list[UUID] = Field(default=[], max_length=ENTRIES_PER_PAGE)
+    all: str = ""
+    target: UUID | Literal[""] = ""
+    to: str = ""
+    position: str = ""
+    order: str = ""
+    depth: str = ""
+
+
+def bulk_change(form: BulkForm, wanted: EntryFilter) -> BulkChange:
+    """The change that a form asks for."""
+    if not form.all and not form.ids:
+        raise Refused("invalid", _("Select entries first."))
+    return understood(
+        BulkChange,
+        action=form.action,
+        ids=None if form.all else form.ids,
+        **wanted.model_dump(),
+        lorebook_id=form.target or None,
+        to=form.to.strip() or None,
+        set_position=form.position or None,
+        set_order=form.order.strip() or None,
+        set_depth=form.depth.strip() or None,
+    )
+
+
+def bulk_sentence(action: BulkAction, count: int) -> str:
+    """What was done with so many entries."""
+    match action:
+        case "enable":
+            return ngettext("{count} entry enabled.", "{count} entries enabled.", count)
+        case "disable":
+            return ngettext("{count} entry disabled.", "{count} entries disabled.", count)
+        case "copy":
+            return ngettext("{count} entry copied.", "{count} entries copied.", count)
+        case "move" | "place":
+            return ngettext("{count} entry moved.", "{count} entries moved.", count)
+        case "delete":
+            return ngettext("{count} entry deleted.", "{count} entries deleted.", count)
+        case "set":
+            return ngettext("{count} entry changed.", "{count} entries changed.", count)
 
 
 async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> Mapping[str, object]:
@@ -128,277 +220,73 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
 
 
 async def lorebook_view(
-    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, after: str | None = None, search: str = ""
+    runtime: Runtime,
+    viewer: Viewer,
+    lorebook_id: UUID,
+    *,
+    after: str | None = None,
+    wanted: EntryFilter = NO_FILTER,
 ) -> LorebookView:
     """A book and a page of its entries."""
-    search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
+        totals = await entry_totals(session, book.id)
+        found = totals if wanted == NO_FILTER else await entry_totals(session, book.id, wanted)
         rows = await entries_page(
-            session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1, search=search
+            session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1, wanted=wanted
         )
-    shown = rows[:ENTRIES_PER_PAGE]
-    entries = await to_thread.run_sync(lambda: tuple(map(entry_row, shown)))
-    is_whole = after is None and not search and len(rows) <= ENTRIES_PER_PAGE
+        shown = rows[:ENTRIES_PER_PAGE]
+        activations = await last_activations(session, viewer, book, shown)
+        books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_TO_CHOOSE)
+    if totals.uncounted:
+        await count_tokens(runtime, viewer, lorebook_id)
+        return await lorebook_view(runtime, viewer, lorebook_id, after=after, wanted=wanted)
     return LorebookView(
         book=book,
-        entries=entries,
-        search=search,
+        entries=tuple(entry_row(row, activations.get(row.id)) for row in shown),
+        wanted=wanted,
+        asked=filter_query(wanted),
+        totals=totals,
+        found=found,
+        others=tuple(
+            ChoiceView(value=str(other.id), label=shown_name(other.name)) for other in books if other.id != book.id
+        ),
         is_first=after is None,
         next=cursor(shown[-1].position) if len(rows) > ENTRIES_PER_PAGE else None,
-        tokens=sum(entry.tokens for entry in entries) if is_whole else None,
     )
 
 
-def entry_row(row: LorebookEntry) -> EntryRow:
-    """An entry for the table; the tokens of its text are estimated."""
-    form = entry_form(row.data)
-    keys = [key for key in form.keys.split("\n") if key]
+def filter_query(wanted: EntryFilter) -> str:
+    """A filter as the query of an address; empty where it finds everything."""
+    asked = wanted.model_dump(exclude_defaults=True)
+    return urlencode({name: str(value).lower() if isinstance(value, bool) else value for name, value in asked.items()})
+
+
+def filter_of(search: str, enabled: str, constant: str, position: str) -> EntryFilter:
+    """The filter that a form asks for; what no list of it offers finds everything."""
+    flags = {"true": True, "false": False}
+    return EntryFilter(
+        search=storable(search).strip()[:200],
+        enabled=flags.get(enabled),
+        constant=flags.get(constant),
+        position=int(position) if position in POSITIONS else None,
+    )
+
+
+def entry_row(row: LorebookEntry, activated: Activation | None = None) -> EntryRow:
+    """An entry for the table."""
+    named = ("key", "order", "depth", "content")
+    entry = LooseObject({name: presentable(row.data[name]) for name in named if name in row.data}, ReportBuilder())
+    keys = entry.texts("key")
+    is_at_depth = row.insertion_position == 4
     return EntryRow(
         row=row,
-        name=_named(row.comment or ", ".join(keys[:3])),
-        keys=tuple(keys),
-        place=_place(form),
-        order=form.order,
-        tokens=default_estimator().estimate(form.content),
+        name=entry_name(row.comment, keys),
+        keys=keys,
+        place=_("Depth {depth}", depth=entry.integer("depth", default=4))
+        if is_at_depth
+        else POSITIONS.get(str(row.insertion_position), _("Position {number}", number=row.insertion_position)),
+        order=str(entry.integer("order", default=100)),
+        tokens=default_estimator().estimate(entry.text("content")) if row.tokens is None else row.tokens,
+        activated=activated,
     )
-
-
-async def lore_test_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> LoreTestView:
-    """Which entries of a book a text wakes up, and why the others stay silent."""
-    async with runtime.database.read() as session:
-        book = await lorebook_of(session, viewer, lorebook_id)
-        if not text.strip():
-            return LoreTestView(text=text)
-        rows = await all_entries(session, book.id)
-    return await to_thread.run_sync(_lore_test, book, rows, text)
-
-
-def entry_form(data: JsonObject) -> EntryForm:
-    """An entry as the boxes show it."""
-    entry = LooseObject({storable(key): presentable(value) for key, value in data.items()}, ReportBuilder())
-    return EntryForm(**{name: box.read(entry) for name, box in _BOXES.items()}).tidy()
-
-
-def changed_fields(before: EntryForm, after: EntryForm) -> dict[str, Json]:
-    """The World Info fields of the boxes that were changed."""
-    after = after.tidy()
-    fields: dict[str, Json] = {}
-    for name, box in _BOXES.items():
-        value = getattr(after, name)
-        if value != getattr(before, name):
-            fields |= box.write(value)
-    return fields
-
-
-def differences(mine: EntryForm, theirs: EntryForm) -> tuple[tuple[str, str], ...]:
-    """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
-    named = {"logic": LOGICS, "position": POSITIONS, "role": ROLES}
-    return tuple(
-        (LABELS[name], named.get(name, {}).get(now, _said(name, now)))
-        for name, now in theirs.tidy()
-        if now != getattr(mine.tidy(), name)
-    )
-
-
-def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> LoreTestView:
-    decoded = decode_book(book.data, [row.data for row in rows], name=book.name)
-    stored = {entry.id: row for entry, row in zip(decoded.entries, rows, strict=True)}
-    test = run_test([decoded], text, context=TEST_CONTEXT, seed=0, why=verdict_sentence)
-    # First those that came near, then those whose keys are simply not there.
-    silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
-    shown = test.with_(
-        fired=tuple(
-            one.with_(name=_named(one.name), position=_place(entry_form(stored[one.id].data))) for one in test.fired
-        ),
-        silent=tuple(one.with_(name=_named(one.name)) for one in silent),
-    )
-    addresses = {id: f"/lorebooks/{book.id}/entries/{row.id}" for id, row in stored.items()}
-    return LoreTestView(text=text, test=shown, addresses=addresses)
-
-
-def verdict_sentence(verdict: WorldInfoVerdict) -> str:
-    """Why an entry was activated, or why not."""
-    key, where = storable(verdict.key or ""), _where(verdict.place)
-    match verdict.reason:
-        case "activated" if verdict.cause == "key":
-            return _("key “{key}” found {where}", key=key, where=where)
-        case "activated":
-            return _CAUSES.get(verdict.cause or "", _("activated by an extension"))
-        case "no_key" if verdict.near_miss is not None:
-            return _("no key found; {near_miss}", near_miss=_near_miss(verdict.near_miss))
-        case "regex_timeout":
-            return _("the regular expression {key} took too long and was skipped", key=key)
-        case "secondary_logic":
-            condition = _CONDITIONS.get(verdict.logic or 0, _("unknown logic"))
-            return _("key “{key}” found {where}, but {condition}", key=key, where=where, condition=condition)
-        case "group_lost" if verdict.lost_to:
-            winner = storable(verdict.lost_to)
-            return _("inclusion group “{group}” chose {entry}", group=storable(verdict.group or ""), entry=winner)
-        case "group_lost":
-            return _("inclusion group “{group}” chose another entry", group=storable(verdict.group or ""))
-        case "probability":
-            return _("rolled {roll}, above its probability", roll=round(verdict.roll or 0))
-        case reason:
-            return _REASONS[reason]
-
-
-_CAUSES: Final[Mapping[str, str]] = {
-    "constant": _("constant"),
-    "sticky": _("sticky"),
-    "decorator": "@@activate",
-}
-_REASONS: Final[Mapping[str, str]] = {
-    "shadowed": _("another lorebook with this name is used"),
-    "disabled": _("disabled"),
-    "filtered_trigger": _("filtered out by generation type"),
-    "filtered_character": _("filtered out by character"),
-    "filtered_tag": _("filtered out by character tags"),
-    "delay": _("delayed until the chat is longer"),
-    "cooldown": _("on cooldown"),
-    "recursion_delayed": _("delayed until a recursion level that was not reached"),
-    "recursion_excluded": _("mentioned only by other entries, and non-recursable"),
-    "decorator": "@@dont_activate",
-    "no_keys": _("has no keys"),
-    "no_key": _("no key found"),
-    "budget": _("did not fit in the lore budget"),
-}
-_CONDITIONS: Final[Mapping[int, str]] = {
-    Logic.AND_ANY: _("no secondary key was found"),
-    Logic.NOT_ALL: _("all secondary keys were found"),
-    Logic.NOT_ANY: _("a secondary key was found"),
-    Logic.AND_ALL: _("not all secondary keys were found"),
-}
-_SOURCES: Final[Mapping[int, str]] = {
-    Source.PERSONA_DESCRIPTION: _("in the persona description"),
-    Source.CHARACTER_DESCRIPTION: _("in the character description"),
-    Source.CHARACTER_PERSONALITY: _("in the character personality"),
-    Source.CHARACTER_DEPTH_PROMPT: _("in the character's note"),
-    Source.SCENARIO: _("in the scenario"),
-    Source.CREATOR_NOTES: _("in the creator's notes"),
-    Source.INJECTION: _("in an injection"),
-    Source.RECURSION: _("in another entry"),
-}
-
-
-def _where(place: WorldInfoPlace | None) -> str:
-    if place is not None and place.source is not None:
-        return _SOURCES[place.source]
-    return _("in the text")
-
-
-def _near_miss(near_miss: NearMiss) -> str:
-    if near_miss.kind == "depth":
-        return _("“{key}” matches at scan depth {depth}", key=storable(near_miss.key), depth=near_miss.depth)
-    return _("“{key}” is part of a longer word", key=storable(near_miss.key))
-
-
-def _named(name: str) -> str:
-    text = storable(name)
-    return shown_name(text) if text.strip() else NAMELESS
-
-
-def _place(form: EntryForm) -> str:
-    if form.position == "4":
-        return _("Depth {depth}", depth=form.depth)
-    return POSITIONS.get(form.position, _("Position {number}", number=form.position))
-
-
-def _said(name: str, value: str) -> str:
-    if name in ("constant", "enabled", "exclude_recursion", "prevent_recursion"):
-        return _("Yes") if value else _("No")
-    return value or _("Empty")
-
-
-class _Box(NamedTuple):
-    """A box: what the page calls it, what it shows of an entry, and which fields of the entry its text stands for."""
-
-    label: str
-    read: Callable[[LooseObject], str]
-    write: Callable[[str], Mapping[str, Json]]
-
-
-def _text(label: str, field: str) -> _Box:
-    return _Box(label, lambda entry: entry.text(field), lambda text: {field: text})
-
-
-def _tick(label: str, field: str, *, when: bool = True) -> _Box:
-    """A box with a tick where the field is as `when` says."""
-    return _Box(
-        label,
-        lambda entry: "on" if entry.flag(field) == when else "",
-        lambda text: {field: bool(text) == when},
-    )
-
-
-def _number(label: str, field: str, *, least: int = 0, most: int, default: int) -> _Box:
-    return _Box(
-        label,
-        lambda entry: str(entry.integer(field, default=default)),
-        lambda text: {field: whole_number(text, name=label, least=least, most=most)},
-    )
-
-
-def _messages(label: str, field: str) -> _Box:
-    """A number of messages; none is an empty box."""
-    return _Box(
-        label,
-        lambda entry: str(entry.optional_integer(field) or ""),
-        lambda text: {field: whole_number(text or "0", name=label, least=0, most=1_000_000) or None},
-    )
-
-
-def _choice(label: str, field: str, choices: Mapping[str, str], *, default: int = 0) -> _Box:
-    def write(text: str) -> Mapping[str, Json]:
-        if text in choices:
-            return {field: int(text)}
-        raise Refused("invalid", _("Choose a value of “{label}” from the list.", label=label))
-
-    return _Box(label, lambda entry: str(entry.integer(field, default=default)), write)
-
-
-def _secondary(text: str) -> dict[str, Json]:
-    keys = as_lines(text)
-    # SillyTavern looks at them only where this is set.
-    return {"keysecondary": keys, "selective": True} if keys else {"keysecondary": keys}
-
-
-def _round(entry: LooseObject) -> str:
-    """Which round of recursion the entry waits for; older files say only that it waits."""
-    value = entry.raw("delayUntilRecursion")
-    return str(int(value)) if isinstance(value, bool) else str(entry.integer("delayUntilRecursion"))
-
-
-_BOXES: Final[Mapping[str, _Box]] = {
-    "comment": _text(_("Title"), "comment")._replace(write=lambda text: {"comment": text, "addMemo": bool(text)}),
-    "keys": _Box(_("Primary keys"), lambda entry: "\n".join(entry.texts("key")), lambda text: {"key": as_lines(text)}),
-    "secondary_keys": _Box(_("Secondary keys"), lambda entry: "\n".join(entry.texts("keysecondary")), _secondary),
-    "logic": _choice(_("Logic"), "selectiveLogic", LOGICS),
-    "content": _text(_("Content"), "content"),
-    "constant": _tick(_("Constant"), "constant"),
-    "enabled": _tick(_("Enabled"), "disable", when=False),
-    # As the library reads it: an entry that says nothing stands behind the character.
-    "position": _choice(_("Position"), "position", POSITIONS, default=1),
-    "depth": _number(_("Depth"), "depth", most=10_000, default=4),
-    "role": _choice(_("Role at depth"), "role", ROLES),
-    "outlet": _text(_("Outlet name"), "outletName")._replace(write=lambda text: {"outletName": text.strip()}),
-    "order": _number(_("Order"), "order", least=-1_000_000, most=1_000_000, default=100),
-    "probability": _Box(
-        _("Probability (%)"),
-        lambda entry: f"{entry.number('probability', default=100):g}",
-        lambda text: {
-            "probability": whole_number(text, name=_("Probability (%)"), least=0, most=100),
-            "useProbability": True,
-        },
-    ),
-    "sticky": _messages(_("Sticky (messages)"), "sticky"),
-    "cooldown": _messages(_("Cooldown (messages)"), "cooldown"),
-    "delay": _messages(_("Delay (messages)"), "delay"),
-    "exclude_recursion": _tick(_("Non-recursable"), "excludeRecursion"),
-    "prevent_recursion": _tick(_("Prevent further recursion"), "preventRecursion"),
-    "delay_until_recursion": _number(
-        _("Delay until recursion level"), "delayUntilRecursion", most=1000, default=0
-    )._replace(read=_round),
-}
-LABELS: Final = {name: box.label for name, box in _BOXES.items()}
-"""What the page calls the fields."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
@@ -19,7 +19,16 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Description = Annotated[str, Field(max_length=20_000)]
 
 
+BOOK_SETTINGS = ("scan_depth", "token_budget", "recursive_scanning", "extensions")
+
+
 Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_version` that was read.")]
+
+
+BulkAction: TypeAlias = Literal["enable", "disable", "set", "place", "move", "copy", "delete"]
+
+
+InsertionPosition = Annotated[int, Field(ge=0, le=7)]
 
 
 class NewLorebook(StrictModel):
@@ -33,6 +42,9 @@ class PatchLorebook(NewLorebook):
     scan_depth: Annotated[int, Field(ge=0, le=100_000)] | None = None
     token_budget: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
     recursive_scanning: bool | None = None
+    extensions: dict[str, Any] | None = Field(
+        default=None, description="What applications keep of the book; all of it."
+    )
 
 
 @showing
@@ -43,13 +55,14 @@ class LorebookOut(NewLorebook, StoredDocument):
     scan_depth: Any = None
     token_budget: Any = None
     recursive_scanning: Any = None
+    extensions: Any = None
     entries_count: int
     settings_version: int = Field(description="Grows with every change to the book and to its entries.")
 
     @classmethod
     def of(cls, row: Lorebook) -> Self:
         fields = row.data.get("fields", {})
-        taken = {name: presentable(fields.get(name)) for name in ("scan_depth", "token_budget", "recursive_scanning")}
+        taken = {name: presentable(fields.get(name)) for name in BOOK_SETTINGS}
         return cls.of_row(row, format=row.data.get("format", "world_info"), **taken)
 
 
@@ -59,6 +72,27 @@ class NoteOut(BaseModel):
     path: str
     outcome: Literal["exact", "converted", "ignored"]
     message: str
+
+
+class EntryFilter(StrictModel):
+    """Which entries of a book are meant."""
+
+    search: Annotated[str, Field(max_length=200, description="Only with this in the title, keys or content.")] = ""
+    enabled: bool | None = Field(default=None, description="Only those that are enabled, or are not.")
+    constant: bool | None = Field(default=None, description="Only those that are constant, or are not.")
+    position: InsertionPosition | None = Field(default=None, description="Only those of this position in the prompt.")
+
+
+class BulkChange(EntryFilter):
+    """One change of many entries: of those in `ids`, or of all that the filter finds."""
+
+    action: BulkAction
+    ids: list[UUID] | None = Field(default=None, max_length=50_000, description="Null means all that the filter finds.")
+    lorebook_id: UUID | None = Field(default=None, description="Where `move` and `copy` put them.")
+    to: int | None = Field(default=None, ge=1, le=50_000, description="The place in the list for `place`, from 1.")
+    set_position: InsertionPosition | None = None
+    set_order: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] | None = None
+    set_depth: Annotated[int, Field(ge=0, le=10_000)] | None = None
 
 
 class EntryOut(Document):
@@ -71,6 +105,8 @@ class EntryOut(Document):
     comment: str
     enabled: bool
     constant: bool
+    insertion_position: int = Field(description="Where it goes in the prompt, as `position` in `data`.")
+    tokens: int | None = Field(description="Of its content, estimated; null where they were not counted yet.")
     data: dict[str, Any]
     revision: int
     updated_at: datetime

@@ -3,7 +3,8 @@
 An entry is stored as SillyTavern's World Info has it, with a uid that no other entry of the book has. One that came
 from a `character_book` also keeps that entry under `originalEntry`, for what World Info has no place for; one that
 stood in a world file under another key or with another uid keeps those under `originalPlace`. The book's own row has
-`format`, the file's `fields` about the book, and what else stood beside them in `unknown`.
+`format`, the file's `fields` about the book, and what else stood beside them in `unknown`; `reordered` says that its
+entries were moved here, so that files number them anew.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tavernkit.lore import Book, Entry
-from tavernkit.lore.files.character_book import write_book_fields, write_character_book, write_entry
-from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE, character_entry, world_entry
+from tavernkit.lore.files.character_book import ENTRY_FIELDS, write_book_fields, write_character_book, write_entry
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE, WORLD_FIELDS, character_entry, world_entry
 from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
 ORIGINAL = "originalEntry"
 ORIGINAL_PLACE = "originalPlace"
+REORDERED = "reordered"
 
+CARD_FIELDS = ("name", "priority", "case_sensitive", "use_regex", "mode", "folder", "characterFilter")
+"""The fields of an entry that either a `character_book` or World Info has no place for. Files of both keep them."""
+
+_ENTRY_NAMES = frozenset({"id", *ENTRY_FIELDS})
 _LARGEST_UID = 2**31 - 1
 
 
@@ -55,21 +61,40 @@ def new_entry(uid: int, place: int, fields: JsonObject) -> dict[str, Json]:
     return {**ENTRY_TEMPLATE, "extensions": {}, "displayIndex": place, **fields, "uid": uid}
 
 
+def form_in_book(form: JsonObject, stored: JsonObject, *, uid: int, place: int) -> dict[str, Json]:
+    """A copy of an entry for a book that is stored so: a book that came from no card keeps no entries of cards."""
+    kept: dict[str, Json] = {name: value for name, value in form.items() if name != ORIGINAL_PLACE}
+    if not _is_from_card(stored):
+        original = _object(form.get(ORIGINAL))
+        kept = {name: value for name, value in original.items() if name not in _ENTRY_NAMES} | whole_entry(form)
+    return {**kept, "uid": uid, "displayIndex": place}
+
+
+def whole_entry(form: JsonObject) -> dict[str, Json]:
+    """The stored entry in World Info form, with what only its card or RisuAI's file says."""
+    world = _world(form)
+    risuai = _object(_object(form.get("extensions")).get("risuai"))
+    for source, names in ((_object(form.get(ORIGINAL)), CARD_FIELDS), (risuai, ("mode", "folder"))):
+        world |= {name: source[name] for name in names if name in source and name not in world}
+    return world
+
+
 def decode_entry(form: JsonObject) -> tuple[Entry, ImportReport]:
     """The entry that is stored in this form, and what of it makes no sense."""
     report = ReportBuilder()
-    book = read_world_info(LooseObject({"entries": [_world(form)]}, report))
+    book = read_world_info(LooseObject({"entries": [whole_entry(form)]}, report))
     return book.entries[0], report.build("world_info")
 
 
 def decode_book(stored: JsonObject, forms: Iterable[JsonObject], *, name: str) -> Book:
     """The book as a prompt uses it."""
-    document = {**_about(stored), "entries": [_world(form) for form in forms]}
+    document = {**_about(stored), "entries": [whole_entry(form) for form in forms]}
     return read_world_info(LooseObject(document, ReportBuilder())).with_(name=name)
 
 
 def as_world_info(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
     """SillyTavern's world file. A book that came from a card has the `originalData` that SillyTavern keeps."""
+    forms = _numbered(stored, forms)
     if not _is_from_card(stored):
         return {"entries": _as_in_file(forms), **_about(stored)}
     entries = {str(form["uid"]): _world(form) for form in forms}
@@ -79,15 +104,42 @@ def as_world_info(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, 
 
 def as_character_book(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
     """The `character_book` of a card."""
-    if not _is_from_card(stored):
-        return write_character_book(read_world_info(LooseObject(as_world_info(stored, forms), ReportBuilder())))
-    return {**_about(stored), "entries": [_character_entry(form, place) for place, form in enumerate(forms)]}
+    forms = _numbered(stored, forms)
+    if _is_from_card(stored):
+        return {**_about(stored), "entries": [_character_entry(form, place) for place, form in enumerate(forms)]}
+    world = as_world_info(stored, forms)
+    book = read_world_info(LooseObject(world, ReportBuilder()))
+    places = {key: place for place, key in enumerate(_object(world["entries"]))}
+    ordered = sorted(book.entries, key=lambda entry: places[str(entry.spelling and entry.spelling.key)])
+    written = write_character_book(book.with_(entries=tuple(ordered)))
+    written["entries"] = [
+        _object(entry) | _filter_of(form) for entry, form in zip(_list(written["entries"]), forms, strict=True)
+    ]
+    return written
+
+
+def _numbered(stored: JsonObject, forms: Sequence[JsonObject]) -> Sequence[JsonObject]:
+    """The entries with numbers in their order, where they were moved: applications list and scan them by number."""
+    if not stored.get(REORDERED):
+        return forms
+    return [
+        {name: value for name, value in form.items() if name != ORIGINAL_PLACE} | {"uid": place, "displayIndex": place}
+        for place, form in enumerate(forms)
+    ]
+
+
+def _filter_of(form: JsonObject) -> dict[str, Json]:
+    """SillyTavern leaves the filter out of cards; one that says nothing is left out here too."""
+    wanted = _object(form.get("characterFilter"))
+    return {"characterFilter": wanted} if wanted.get("names") or wanted.get("tags") else {}
 
 
 def _form(entry: Entry, place: int) -> dict[str, Json]:
     if entry.spelling is None:
-        world = world_entry(write_entry(entry, place=place), place=place)
-        return world | {key: value for key, value in entry.unknown.items() if key not in world}
+        written = write_entry(entry, place=place)
+        world = world_entry(written, place=place)
+        beside = {name: written[name] for name in ("case_sensitive", "priority") if name in written}
+        return world | {key: value for key, value in (beside | dict(entry.unknown)).items() if key not in world}
     file = dict(entry.spelling.fields)
     if entry.spelling.format == "world_info":
         return file
@@ -128,15 +180,17 @@ def _character_entry(form: JsonObject, place: int) -> dict[str, Json]:
     original = form.get(ORIGINAL)
     world = _world(form)
     if not isinstance(original, dict):
-        return write_entry(decode_entry(world)[0], place=place)
+        return write_entry(decode_entry(world)[0], place=place) | _filter_of(form)
+    beside = [name for name in world if name not in WORLD_FIELDS and name != "addMemo"]
+    original = original | {name: world.pop(name) for name in beside}
     shown_at = world.get("displayIndex")
     read = world_entry(original, place=shown_at if isinstance(shown_at, int) else place) | {"uid": world["uid"]}
     if read == world:
         return dict(original)
     before, now = character_entry(read), character_entry(world)
-    extensions = _object(original.get("extensions")) | _changed(
-        _object(before["extensions"]), _object(now["extensions"])
-    )
+    had, has = _object(before["extensions"]), _object(now["extensions"])
+    kept = {name: value for name, value in _object(original.get("extensions")).items() if name in has}
+    extensions = kept | _changed(had, has)
     changed = _changed(before, now)
     return {**original, **changed, "extensions": extensions} if "extensions" in changed else {**original, **changed}
 
@@ -165,3 +219,7 @@ def _number(entry_id: str) -> int | None:
 
 def _object(value: Json) -> dict[str, Json]:
     return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

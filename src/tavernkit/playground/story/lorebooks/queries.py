@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -9,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
-from sqlalchemy import func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Text, func, or_, select, tuple_, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -21,12 +22,21 @@ from tavernkit.playground.base.database.models import (
     Lorebook,
     LorebookEntry,
     LorebookLink,
+    PromptSnapshot,
+    Run,
     SpaceMembership,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.lorebooks.documents import EntryFilter
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value
+
+NO_FILTER = EntryFilter()
+
+RECENT_PROMPTS = 200
+"""So many prompts are looked through for activated entries."""
 
 PLACES = ("space_id", "conversation_id", "character_id", "persona_id")
 """The columns of which one says where a book is used."""
@@ -59,26 +69,74 @@ async def entry_of(session: AsyncSession, lorebook: Lorebook, entry_id: UUID) ->
 
 
 async def entries_page(
-    session: AsyncSession, lorebook_id: UUID, *, behind: int | None, limit: int, search: str = ""
+    session: AsyncSession,
+    lorebook_id: UUID,
+    *,
+    behind: int | None,
+    limit: int,
+    wanted: EntryFilter = NO_FILTER,
 ) -> list[LorebookEntry]:
-    """The entries in their order; with a search, those whose comment has it."""
-    query = select(LorebookEntry).where(LorebookEntry.lorebook_id == lorebook_id)
+    """The entries in their order, or those that a filter finds."""
+    query = select(LorebookEntry).where(*_found_by(lorebook_id, wanted))
     if behind is not None:
         query = query.where(LorebookEntry.position > behind)
-    if search:
-        query = query.where(LorebookEntry.comment.icontains(search, autoescape=True))
     return list(await session.scalars(query.order_by(LorebookEntry.position).limit(limit)))
 
 
+class EntryTotals(Value, frozen=True, kw_only=True):
+    """How many entries there are, and their tokens; `uncounted` are those whose tokens nobody has counted yet."""
+
+    entries: int
+    tokens: int
+    uncounted: int
+
+
+async def entry_totals(session: AsyncSession, lorebook_id: UUID, wanted: EntryFilter = NO_FILTER) -> EntryTotals:
+    """The totals of a book, or of the entries that a filter finds."""
+    query = select(func.count(), func.sum(LorebookEntry.tokens), func.count(LorebookEntry.tokens))
+    entries, tokens, counted = (await session.execute(query.where(*_found_by(lorebook_id, wanted)))).one()
+    return EntryTotals(entries=entries, tokens=tokens or 0, uncounted=entries - counted)
+
+
+def _found_by(lorebook_id: UUID, wanted: EntryFilter) -> list[ColumnElement[bool]]:
+    conditions = [LorebookEntry.lorebook_id == lorebook_id]
+    if search := storable(wanted.search).strip().casefold():
+        conditions.append(LorebookEntry.search_text.contains(search, autoescape=True))
+    if wanted.enabled is not None:
+        conditions.append(LorebookEntry.enabled == wanted.enabled)
+    if wanted.constant is not None:
+        conditions.append(LorebookEntry.constant == wanted.constant)
+    if wanted.position is not None:
+        conditions.append(LorebookEntry.insertion_position == wanted.position)
+    return conditions
+
+
+FEW = 500
+"""So many ids are named in a statement; for more, all entries of the book are read."""
+
+
 async def all_entries(
-    session: AsyncSession, lorebook_id: UUID, ids: Sequence[UUID] | None = None
+    session: AsyncSession, lorebook_id: UUID, ids: Sequence[UUID] | None = None, wanted: EntryFilter = NO_FILTER
 ) -> list[LorebookEntry]:
-    """All entries in their order, or some of them."""
-    found = await session.scalars(
-        select(LorebookEntry).where(LorebookEntry.lorebook_id == lorebook_id).order_by(LorebookEntry.position)
+    """All entries in their order, those with these ids, or those that a filter finds."""
+    query = select(LorebookEntry).order_by(LorebookEntry.position)
+    if ids is None:
+        return list(await session.scalars(query.where(*_found_by(lorebook_id, wanted))))
+    query = query.where(LorebookEntry.lorebook_id == lorebook_id)
+    if len(ids) <= FEW:
+        return list(await session.scalars(query.where(LorebookEntry.id.in_(ids))))
+    named = set(ids)
+    return [entry for entry in await session.scalars(query) if entry.id in named]
+
+
+async def places_in_order(session: AsyncSession, lorebook_id: UUID) -> list[tuple[UUID, int]]:
+    """The ids and positions of all entries, in their order."""
+    rows = await session.execute(
+        select(LorebookEntry.id, LorebookEntry.position)
+        .where(LorebookEntry.lorebook_id == lorebook_id)
+        .order_by(LorebookEntry.position)
     )
-    wanted = None if ids is None else set(ids)
-    return [entry for entry in found if wanted is None or entry.id in wanted]
+    return [(id, position) for id, position in rows]
 
 
 async def last_place(session: AsyncSession, lorebook_id: UUID) -> tuple[int, int]:
@@ -115,6 +173,59 @@ async def newest_lorebooks(session: AsyncSession, user_id: UUID, names: set[str]
         .order_by(Lorebook.created_at)
     )
     return {row.name: row.id for row in rows}
+
+
+class Activation(Value, frozen=True, kw_only=True):
+    """The newest prompt that an entry was in."""
+
+    conversation_id: UUID
+    title: str
+    run_id: UUID
+    moment: datetime
+
+
+async def last_activations(
+    session: AsyncSession, viewer: Viewer, lorebook: Lorebook, entries: Iterable[LorebookEntry]
+) -> dict[UUID, Activation]:
+    """By entry, the newest of the recent prompts in the viewer's spaces that it was in.
+
+    Prompts name books and entries as they were called then: one that was renamed since is not found.
+    """
+    mine = select(SpaceMembership.space_id).where(
+        SpaceMembership.user_id == viewer.user_id, SpaceMembership.status == "active"
+    )
+    recent = (
+        select(PromptSnapshot.run_id)
+        .join(Run, Run.id == PromptSnapshot.run_id)
+        .join(Conversation, Conversation.id == Run.conversation_id)
+        .where(Conversation.space_id.in_(mine))
+        .order_by(PromptSnapshot.created_at.desc())
+        .limit(RECENT_PROMPTS)
+    )
+    rows = await session.execute(
+        select(PromptSnapshot.report, PromptSnapshot.created_at, Run.id, Conversation.id, Conversation.title)
+        .join(Run, Run.id == PromptSnapshot.run_id)
+        .join(Conversation, Conversation.id == Run.conversation_id)
+        .where(
+            PromptSnapshot.run_id.in_(recent),
+            type_coerce(PromptSnapshot.report, Text).contains(f'"book": {json.dumps(lorebook.name)}', autoescape=True),
+        )
+        .order_by(PromptSnapshot.created_at.desc())
+    )
+    by_number: dict[str, Activation] = {}
+    by_name: dict[str, Activation] = {}
+    for report, moment, run_id, conversation_id, title in rows:
+        found = Activation(conversation_id=conversation_id, title=title, run_id=run_id, moment=moment)
+        # RisuAI's prompts number entries in their own way.
+        known, field = (by_name, "name") if report.get("platform") == "risuai" else (by_number, "entry")
+        for verdict in report.get("lore", ()):
+            if verdict["reason"] == "activated" and verdict["book"] == lorebook.name:
+                known.setdefault(verdict[field], found)
+    latest = {
+        entry.id: [one for one in (by_number.get(str(entry.uid)), by_name.get(entry.comment or "\0")) if one]
+        for entry in entries
+    }
+    return {id: max(found, key=lambda one: one.moment) for id, found in latest.items() if found}
 
 
 Key: TypeAlias = tuple[UUID, int, datetime]
@@ -231,6 +342,11 @@ async def _decoded(session: AsyncSession, lorebooks: Iterable[Lorebook], cache: 
             named.add(lorebook.name)
             books[lorebook.id] = book.with_(name=f"{book.name} ({lorebook.id.hex[:8]})") if twice else book
     return books
+
+
+async def decoded_book(session: AsyncSession, lorebook: Lorebook, cache: BookCache = _CACHE) -> Book:
+    """The book as prompts use it; not for a transaction that has changed it itself."""
+    return (await _decoded(session, [lorebook], cache))[lorebook.id]
 
 
 async def card_book(session: AsyncSession, character_id: UUID | None, cache: BookCache = _CACHE) -> Book | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -25,19 +26,22 @@ from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.lorebooks.documents import EntryOut, LorebookOut, NewLorebook, PatchLorebook
+from tavernkit.playground.story.lorebooks.documents import BulkChange, EntryOut, LorebookOut, NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.entry_fields import (
-    ORIGINAL_PLACE,
+    REORDERED,
     as_character_book,
     as_world_info,
     book_form,
     decode_entry,
     entry_forms,
+    form_in_book,
     new_entry,
 )
 from tavernkit.playground.story.lorebooks.links import append_book_event, link_book, places_that_name
-from tavernkit.playground.story.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of
+from tavernkit.playground.story.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of, places_in_order
+from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import ImportReport, Note
+from tavernkit.sillytavern.world_info.fields import Position
 from tavernkit.values import Json, JsonObject
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -118,7 +122,9 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
             changes["name"] = row.name
         if patch.description is not None:
             row.description = storable(patch.description)
-        row.data = {**row.data, "fields": {**row.data.get("fields", {}), **changes}}
+        fields = {**row.data.get("fields", {}), **changes}
+        # Null is what a file says that does not name the field.
+        row.data = {**row.data, "fields": {k: v for k, v in fields.items() if v is not None or k not in changes}}
         row.updated_at = runtime.clock()
         if patch.name is not None:
             await session.flush()
@@ -142,9 +148,7 @@ async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID
                 "lorebook_id": copy.id,
                 "uid": entry.uid,
                 "position": entry.position,
-                "comment": entry.comment,
-                "enabled": entry.enabled,
-                "constant": entry.constant,
+                **_copied_columns(entry),
                 "data": entry.data,
                 "revision": 1,
                 "updated_at": copy.updated_at,
@@ -175,12 +179,35 @@ async def export_lorebook(
 
 
 def entry_columns(entry: Entry) -> dict[str, Any]:
-    """The columns that lists of entries show."""
+    """The columns that lists of entries show and are filtered by."""
+    comment = storable(entry.comment or entry.name or "")
     return {
-        "comment": storable(entry.comment or entry.name or ""),
+        "comment": comment,
         "enabled": entry.enabled,
         "constant": entry.constant,
+        "insertion_position": _insertion_position(entry),
+        "search_text": storable("\n".join((comment, *entry.keys, *entry.secondary_keys, entry.content))).casefold(),
+        "tokens": default_estimator().estimate(entry.content),
     }
+
+
+def _insertion_position(entry: Entry) -> int:
+    number = entry.extensions.get("position")
+    if isinstance(number, int) and 0 <= number < 2**31:
+        return number
+    return Position.BEFORE_CHARACTER if entry.position == "before_char" else Position.AFTER_CHARACTER
+
+
+async def count_tokens(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> None:
+    """Count the tokens of entries that an earlier version has written."""
+    async with runtime.database.write() as session:
+        book = await lorebook_of(session, viewer, lorebook_id, lock=True)
+        rows = [row for row in await all_entries(session, book.id) if row.tokens is None]
+        counted = await to_thread.run_sync(
+            lambda: [{"id": row.id, "tokens": entry_columns(decode_entry(row.data)[0])["tokens"]} for row in rows]
+        )
+        if counted:
+            await session.execute(update(LorebookEntry), counted)
 
 
 def _entry_row(
@@ -230,7 +257,14 @@ async def add_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, data: J
 
 
 async def update_entry(
-    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID, *, revision: int, data: JsonObject
+    runtime: Runtime,
+    viewer: Viewer,
+    lorebook_id: UUID,
+    entry_id: UUID,
+    *,
+    revision: int,
+    data: JsonObject,
+    removed: Collection[str] = (),
 ) -> LorebookEntry:
     """Change some fields of an entry; who saw an older revision is shown the current one instead."""
     async with runtime.database.write() as session:
@@ -238,7 +272,8 @@ async def update_entry(
         row = await entry_of(session, book, entry_id)
         if row.revision != revision:
             raise stale(_("entry"), EntryOut.of(row))
-        form = {**row.data, **presentable(data), "uid": row.data.get("uid", row.uid)}
+        kept = {name: value for name, value in row.data.items() if name not in removed}
+        form = {**kept, **presentable(data), "uid": row.data.get("uid", row.uid)}
         entry = _understood(form, changed=data)
         row.data, row.revision, row.updated_at = form, row.revision + 1, runtime.clock()
         for column, value in entry_columns(entry).items():
@@ -254,8 +289,7 @@ async def duplicate_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, e
         row = await entry_of(session, book, entry_id)
         _check_room(book)
         uid, position = await last_place(session, book.id)
-        form = {**row.data, "uid": uid + 1, "displayIndex": position + 1}
-        form.pop(ORIGINAL_PLACE, None)
+        form = form_in_book(row.data, book.data, uid=uid + 1, place=position + 1)
         copy = _added_entry(runtime, book, form, decode_entry(form)[0], uid=uid + 1, position=position + 1)
         session.add(copy)
         _count_change(runtime, book, entries=1)
@@ -279,47 +313,175 @@ async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, i
     """Put these entries into this order, on the places that they hold together; no other entry moves."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        rows = {row.id: row for row in await all_entries(session, book.id, ids)}
-        if len(rows) != len(ids):
+        there = dict(await places_in_order(session, book.id))
+        if len(set(ids)) != len(ids) or not there.keys() >= set(ids):
             raise Refused("invalid", _("The order names an entry twice, or one that is not in this lorebook."))
-        places = sorted(row.position for row in rows.values())
-        moved: list[dict[str, Any]] = [
-            {"id": id, "position": place, "data": {**rows[id].data, "displayIndex": place}}
-            for id, place in zip(ids, places, strict=True)
-            if rows[id].position != place
-        ]
-        if moved:
-            await session.execute(update(LorebookEntry), moved)
-            _count_change(runtime, book)
+        moved = dict(zip(sorted(ids, key=lambda id: there[id]), ids, strict=True))
+        await _put_in_order(runtime, session, book, [(moved.get(id, id)) for id in there], there)
         return book
+
+
+async def move_entry(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID, *, behind: UUID | None, before: UUID | None
+) -> Lorebook:
+    """Put an entry right behind another one, or right before it; others may stand between the two that are named."""
+    async with runtime.database.write() as session:
+        book = await lorebook_of(session, viewer, lorebook_id, lock=True)
+        there = dict(await places_in_order(session, book.id))
+        neighbours = [id for id in (behind, before) if id not in (None, entry_id)]
+        if not {entry_id, *neighbours} <= there.keys():
+            raise Refused("invalid", _("An entry that was moved is not in this lorebook any more. Reload the page."))
+        if not neighbours:
+            return book
+        order = [id for id in there if id != entry_id]
+        # Next to the one that it has passed.
+        if neighbours[0] == behind and (len(neighbours) == 1 or there[behind] > there[entry_id]):
+            order.insert(order.index(behind) + 1, entry_id)
+        else:
+            order.insert(order.index(neighbours[-1]), entry_id)
+        await _put_in_order(runtime, session, book, order, there)
+        return book
+
+
+async def _put_in_order(
+    runtime: Runtime, session: AsyncSession, book: Lorebook, order: Sequence[UUID], there: Mapping[UUID, int]
+) -> None:
+    """Give all entries of a book the places of `there` in another order."""
+    moved: list[dict[str, Any]] = [
+        {"id": id, "position": place} for id, place in zip(order, there.values(), strict=True) if there[id] != place
+    ]
+    if moved:
+        await session.execute(update(LorebookEntry), moved)
+        book.data = {**book.data, REORDERED: True}
+        _count_change(runtime, book)
 
 
 async def toggle_entries(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, enabled: bool, ids: list[UUID] | None = None
 ) -> tuple[int, Lorebook]:
     """Switch all entries of the book, or some, on or off; the number is of those that were not yet."""
+    change = BulkChange(action="enable" if enabled else "disable", ids=ids)
+    return await change_entries(runtime, viewer, lorebook_id, change)
+
+
+async def change_entries(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, change: BulkChange
+) -> tuple[int, Lorebook]:
+    """Change many entries at once, or none of them; the number is of those that are different now."""
     async with runtime.database.write() as session:
-        book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        now = runtime.clock()
-        changed: list[dict[str, Any]] = [
-            {
-                "id": row.id,
-                "enabled": enabled,
-                "data": {**row.data, "disable": not enabled},
-                "revision": row.revision + 1,
-                "updated_at": now,
-            }
-            for row in await all_entries(session, book.id, ids)
-            if row.enabled != enabled
-        ]
-        if changed:
-            await session.execute(update(LorebookEntry), changed)
-            _count_change(runtime, book)
-        return len(changed), book
+        books = {lorebook_id, *([change.lorebook_id] if change.lorebook_id and change.action in TO_BOOKS else [])}
+        # In one order, so that two people who move entries to and fro do not wait for each other.
+        locked = {id: await lorebook_of(session, viewer, id, lock=True) for id in sorted(books)}
+        book = locked[lorebook_id]
+        rows = await all_entries(session, book.id, change.ids, change)
+        if change.ids is not None and len(rows) != len(set(change.ids)):
+            raise Refused("invalid", _("A selected entry is not in this lorebook any more. Reload the page."))
+        match change.action:
+            case "enable" | "disable":
+                enabled = change.action == "enable"
+                wrong = [row for row in rows if row.enabled != enabled]
+                count = await _set_fields(runtime, session, wrong, {"disable": not enabled}, {"enabled": enabled})
+            case "set":
+                count = await _set_fields(runtime, session, rows, *_fields_to_set(change))
+            case "place":
+                return await _place_together(runtime, session, book, [row.id for row in rows], change.to), book
+            case "delete":
+                await _delete_rows(session, book, rows)
+                count = len(rows)
+            case "move" | "copy":
+                if change.lorebook_id is None or change.lorebook_id == lorebook_id:
+                    raise Refused("invalid", _("Choose another lorebook."))
+                count = await _add_to_book(runtime, session, locked[change.lorebook_id], rows)
+                if change.action == "copy":
+                    return count, book
+                await _delete_rows(session, book, rows)
+        if count:
+            gone = count if change.action in ("delete", "move") else 0
+            _count_change(runtime, book, entries=-gone)
+        return count, book
 
 
-def _check_room(book: Lorebook) -> None:
-    if book.entries_count >= MAX_ENTRIES:
+TO_BOOKS = ("move", "copy")
+
+
+async def _set_fields(
+    runtime: Runtime, session: AsyncSession, rows: Sequence[LorebookEntry], fields: JsonObject, columns: JsonObject
+) -> int:
+    """Write these fields into entries, and these columns; the number is of those that said something else."""
+    now = runtime.clock()
+    changed: list[dict[str, Any]] = [
+        {"id": row.id, **columns, "data": {**row.data, **fields}, "revision": row.revision + 1, "updated_at": now}
+        for row in rows
+        if any(name not in row.data or row.data[name] != value for name, value in fields.items())
+    ]
+    if changed:
+        await session.execute(update(LorebookEntry), changed)
+    return len(changed)
+
+
+def _fields_to_set(change: BulkChange) -> tuple[dict[str, Json], dict[str, Json]]:
+    named = {"position": change.set_position, "order": change.set_order, "depth": change.set_depth}
+    fields: dict[str, Json] = {name: value for name, value in named.items() if value is not None}
+    if not fields:
+        raise Refused("invalid", _("Give a position, an order or a depth."))
+    return fields, {} if change.set_position is None else {"insertion_position": change.set_position}
+
+
+async def _place_together(
+    runtime: Runtime, session: AsyncSession, book: Lorebook, ids: list[UUID], to: int | None
+) -> int:
+    """Put entries behind each other, the first of them on this place of the list."""
+    if to is None:
+        raise Refused("invalid", _("Give a place in the list."))
+    there = dict(await places_in_order(session, book.id))
+    moved = set(ids)
+    order = [id for id in there if id not in moved]
+    order[to - 1 : to - 1] = ids
+    await _put_in_order(runtime, session, book, order, there)
+    return len(ids)
+
+
+async def _delete_rows(session: AsyncSession, book: Lorebook, rows: Sequence[LorebookEntry]) -> None:
+    for start in range(0, len(rows), PIECE):
+        ids = [row.id for row in rows[start : start + PIECE]]
+        await session.execute(
+            delete(LorebookEntry).where(LorebookEntry.lorebook_id == book.id, LorebookEntry.id.in_(ids)),
+            execution_options={"synchronize_session": False},
+        )
+
+
+async def _add_to_book(runtime: Runtime, session: AsyncSession, book: Lorebook, rows: Sequence[LorebookEntry]) -> int:
+    """Copies of these entries at the end of a book."""
+    _check_room(book, len(rows))
+    uid, position = await last_place(session, book.id)
+    now = runtime.clock()
+    copies: list[dict[str, Any]] = [
+        {
+            "id": runtime.ids(),
+            "lorebook_id": book.id,
+            "uid": uid + number,
+            "position": position + number,
+            **_copied_columns(row),
+            "data": form_in_book(row.data, book.data, uid=uid + number, place=position + number),
+            "revision": 1,
+            "updated_at": now,
+        }
+        for number, row in enumerate(rows, start=1)
+    ]
+    for start in range(0, len(copies), PIECE):
+        await insert_rows(session, LorebookEntry, copies[start : start + PIECE])
+    if copies:
+        _count_change(runtime, book, entries=len(copies))
+    return len(copies)
+
+
+def _copied_columns(row: LorebookEntry) -> dict[str, Any]:
+    names = ("comment", "enabled", "constant", "insertion_position", "search_text", "tokens")
+    return {name: getattr(row, name) for name in names}
+
+
+def _check_room(book: Lorebook, entries: int = 1) -> None:
+    if book.entries_count + entries > MAX_ENTRIES:
         raise Refused("conflict", _("The lorebook is full. The limit is {limit} entries.", limit=MAX_ENTRIES))
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 from uuid import UUID
 
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import LoreVerdict
 from tavernkit.errors import TavernKitError
+from tavernkit.lore import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Conversation,
@@ -31,13 +33,15 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess, active
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptTurn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, JsonObject, Value
+
+T = TypeVar("T")
 
 Change: TypeAlias = Literal["same", "removed", "added"]
 
@@ -206,6 +210,41 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
+    inputs = await _inputs_now(runtime, viewer, conversation_id, speaker_id, kind)
+    # Without the times of its stages: whoever looks twice sees the same.
+    return await _built(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+
+
+async def lore_in_conversation(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, book: Book
+) -> tuple[LoreVerdict, ...]:
+    """What would become of the entries of a book in the next prompt of a conversation, beside the books in use there.
+
+    The book takes the place of the one with its name, and is used everywhere where there is none.
+    """
+    inputs = await _inputs_now(runtime, viewer, conversation_id, None, "normal")
+    books = inputs.books
+
+    def with_it(those: tuple[Book, ...]) -> tuple[Book, ...]:
+        return tuple(book if one.name == book.name else one for one in those)
+
+    tried = books.with_(
+        everywhere=with_it(books.everywhere),
+        character=with_it(books.character),
+        chat=with_it(books.chat),
+        persona=with_it(books.persona),
+    )
+    if tried == books:
+        tried = books.with_(everywhere=(*books.everywhere, book))
+    inputs = inputs.with_(books=tried)
+    verdicts = await _built(lambda: tuple(build_prompt(inputs).built.result.lore))
+    return tuple(verdict for verdict in verdicts if verdict.book == book.name)
+
+
+async def _inputs_now(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, speaker_id: UUID | None, kind: PreviewKind | None
+) -> PromptInputs:
+    """What the prompt of the next reply would be built from."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
@@ -227,11 +266,12 @@ async def preview_prompt(
                 inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
         except TavernKitError as error:
             raise _impossible(error) from error
+    return inputs
+
+
+async def _built(build: Callable[[], T]) -> T:
     try:
-        # Without the times of its stages: whoever looks twice sees the same.
-        return await asyncio.get_running_loop().run_in_executor(
-            _building, lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=())))
-        )
+        return await asyncio.get_running_loop().run_in_executor(_building, build)
     except TavernKitError as error:
         raise _impossible(error) from error
 
