@@ -38,6 +38,7 @@ from tavernkit.playground.story.paths.writing import (
     note_change,
     refuse_stale,
 )
+from tavernkit.playground.story.prompting.scripts import typed_text
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.requests import apply_input_policy, is_character_here
 from tavernkit.playground.story.runs.round_control import before_hiding
@@ -57,15 +58,18 @@ async def send_message(
     role: SentRole = "user",
     speaker_id: UUID | None = None,
     limits: Mapping[str, Any] | None = None,
+    runs_scripts: bool = True,
 ) -> Message:
     """Store what the person said and begin a round of replies, in one transaction; narration, of the role `system`,
     gets none, unless a speaker is named.
 
     While a reply is written, the space's policy decides: refuse, stop that reply, or answer behind it. `speaker_id` is
     the character who answers, whoever else would, within the `limits`. The client makes the id, so that sending again
-    what may or may not have arrived never doubles it.
+    what may or may not have arrived never doubles it. Without `runs_scripts`, the text is stored as it was typed.
     """
     text = clean_text(content)
+    if runs_scripts:
+        text = await _sent_text(runtime, viewer, conversation_id, message_id, text, role)
     try:
         async with runtime.database.write() as session:
             conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -104,6 +108,29 @@ async def send_message(
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
         raise _taken() from None
+
+
+async def _sent_text(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, message_id: UUID, text: str, role: SentRole
+) -> str:
+    """What the regex scripts for it make of a text that somebody sends; they have no lock to hold meanwhile."""
+    async with runtime.database.read() as session:
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        member_id = conversation_id if access.member is None else access.member.id
+        now = runtime.clock()
+        changed = await typed_text(
+            session, conversation, text, role=role, member_id=member_id, now=now, seed=message_id.int
+        )
+    return _after_scripts(text, changed)
+
+
+def _after_scripts(text: str, changed: str) -> str:
+    """What is stored: what scripts have made of the text, unless that is nothing, or more than a message may have."""
+    if changed == text:
+        return text
+    if not changed.strip():
+        raise Refused("blank", _("The regex scripts leave nothing of this text. Change it, or the scripts."))
+    return clean_text(changed)
 
 
 def _taken() -> Refused:
@@ -222,7 +249,7 @@ async def edit_swipe(
     runtime: Runtime, viewer: Viewer, message_id: UUID, swipe_id: UUID | None, *, content: str, revision: int | None
 ) -> Message:
     """Give one swipe, or the active one, another text."""
-    text = clean_text(content)
+    text = await _edited_text(runtime, viewer, message_id, clean_text(content))
     async with runtime.database.write() as session:
         message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
@@ -237,6 +264,23 @@ async def edit_swipe(
             message.text = swipe.text
         await note_change(session, runtime, message, "message_changed")
         return message
+
+
+async def _edited_text(runtime: Runtime, viewer: Viewer, message_id: UUID, text: str) -> str:
+    """What the regex scripts that run on edits make of a text."""
+    async with runtime.database.read() as session:
+        message, conversation, _access = await message_for(session, message_id, viewer, Access.MODERATE)
+        changed = await typed_text(
+            session,
+            conversation,
+            text,
+            role=message.role,
+            member_id=message.membership_id,
+            now=message.created_at,
+            seed=message_id.int,
+            is_edit=True,
+        )
+    return _after_scripts(text, changed)
 
 
 async def select_swipe(
