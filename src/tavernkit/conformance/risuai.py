@@ -58,7 +58,7 @@ class RecordedRandom(random.Random):
 
 def check_text(case: Case) -> Outcome:
     """The text that the parser made, and the chat's variables."""
-    scene = _scene(case["env"])
+    scene = recorded_scene(case["env"])
     output = expand(case["input"], scene, _options(case["env"].get("parser") or {}))
     return compare(case, {"output": output}, vars_after=scene.variables.snapshot())
 
@@ -66,7 +66,7 @@ def check_text(case: Case) -> Outcome:
 def check_lorebook(case: Case) -> Outcome:
     """The active entries, and the chat's variables. What stopped RisuAI must be an error of ours in strict mode, and
     must not stop us in the normal one."""
-    scene = _scene(case["env"])
+    scene = recorded_scene(case["env"])
     result = scan(scene)
     if "error" in case:
         try:
@@ -88,7 +88,7 @@ def _active(lore: ActiveLore) -> Json:
 
 def check_regex_scripts(case: Case) -> Outcome:
     """The text, whether the emotion changed, what kind of thing went wrong, and the messages afterwards."""
-    scene = _scene(case["env"])
+    scene = recorded_scene(case["env"])
     before = _messages(scene)
     options = _options({"cbsConditions": case.get("cbsConditions")})
     result = apply_scripts(case["input"], scene, case["mode"], chat_index=case.get("chatID", -1), options=options)
@@ -114,7 +114,7 @@ def _kinds(warnings: Iterable[BuildWarning]) -> list[str]:
 
 def check_triggers(case: Case) -> Outcome:
     """What the run returned, the chat's variables, and what it changed about the character and the user."""
-    scene, argument = _scene(case["env"]), case.get("arg") or {}
+    scene, argument = recorded_scene(case["env"]), case.get("arg") or {}
     before, note = _changeable(scene), scene.chat.note
     result = run_triggers(
         scene,
@@ -171,7 +171,7 @@ def _changeable(scene: RisuScene) -> dict[str, Json]:
 
 def check_prompt(case: Case) -> Outcome:
     """The messages before the request, those of the request itself, and the variables."""
-    scene = _scene(case["env"])
+    scene = recorded_scene(case["env"])
     expected: dict[str, Json] = {"ok": case.get("ok"), "vars_after": case.get("vars_after")}
     actual: dict[str, Json] = {}
     try:
@@ -188,7 +188,7 @@ def check_prompt(case: Case) -> Outcome:
     actual["vars_after"] = scene.variables.snapshot()
     if "request_messages" in case:
         expected["request_messages"] = case["request_messages"]
-        actual["request_messages"] = _build(_scene(case["env"]), case, prompt_pipeline()).to_messages("openai")
+        actual["request_messages"] = _build(recorded_scene(case["env"]), case, prompt_pipeline()).to_messages("openai")
     return expected, actual
 
 
@@ -216,7 +216,7 @@ def _build(scene: RisuScene, case: Case, pipeline: Pipeline) -> Plan:
     return build(story=story, pipeline=pipeline, **inputs).plan
 
 
-def _scene(env: Case) -> RisuScene:
+def recorded_scene(env: Case) -> RisuScene:
     """The scene that `env` describes."""
     character = {**DEFAULT_CHARACTER, **(env.get("char") or {})}
     settings = read_settings(loose(env.get("db") or {}))

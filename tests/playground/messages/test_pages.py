@@ -297,6 +297,8 @@ async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path:
     async with message_pages(sqlite_url, tmp_path) as (_, installation, browser):
         story = await begun_with(installation, browser, smiling("Mira", picture()))
         address = f"/conversations/{story.conversation_id}"
+        # Cards are read once, for the scripts in them.
+        await browser.get(address)
         with counted_statements(story.runtime.database) as alone:
             await browser.get(address)
         told = await story.narrate(*(f"![{number}](smile)" for number in range(15)))

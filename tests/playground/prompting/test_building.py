@@ -225,5 +225,5 @@ async def test_the_number_of_statements_does_not_grow_with_the_chat(database_url
                 ],
             )  # fmt: skip
         long = await statements()
-    assert len(long) == len(short) <= 13
+    assert len(long) == len(short) <= 14
     assert json.dumps(short) == json.dumps(long)

@@ -267,6 +267,19 @@ class Preset(EditedRow):
     settings_version: Mapped[int] = mapped_column(default=0)
 
 
+class ScriptList(EditedRow):
+    """The regex scripts that a person uses in every space, or those of one space; `data` has a list for each platform,
+    of scripts as its files have them."""
+
+    __tablename__ = "script_lists"
+    __table_args__ = (one_place("owner_id", "space_id"),)
+
+    owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), unique=True)
+    space_id: Mapped[UUID | None] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), unique=True)
+    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    settings_version: Mapped[int] = mapped_column(default=0)
+
+
 class Lorebook(EditedRow):
     """A book. `data` is everything the file said about the book itself, so that it can be written back."""
 

@@ -125,6 +125,8 @@ class CompletionResponse(Response):
             role=question.last.role,
             speaker_id=question.model.member.id,
             limits=limits,
+            # The conversation is found again by what its client has sent.
+            runs_scripts=False,
         )
         self._is_said = True
         async with runtime.database.read() as session:

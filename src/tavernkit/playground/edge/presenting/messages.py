@@ -36,6 +36,7 @@ from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.inputs import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
+from tavernkit.playground.story.prompting.scripts import ShownTexts, StoredMessage, show_messages
 from tavernkit.values import Value
 
 
@@ -43,7 +44,8 @@ class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
     of lorebooks it was written with. `left_out` is what did not fit into its prompt. `sent_text` is what the model is
     sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat; `failures` are
-    the steps around it that have failed.
+    the steps around it that have failed. `html` and `reasoning` are what display scripts have made of it, and
+    `script_problems` what is wrong with these.
 
     The same for everybody: what a reader may do with it, their `MessagePermissions` say.
     """
@@ -74,6 +76,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     sent_text: str = ""
     artifacts: tuple[ChatArtifact, ...] = ()
     failures: tuple[FailureView, ...] = ()
+    script_problems: tuple[str, ...] = ()
 
 
 class MessagePermissions(Value, frozen=True, kw_only=True):
@@ -201,23 +204,56 @@ async def shown_to(
 
 
 async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[MessageView, ...]:
-    callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
-    pictures = await pictures_of(session, callers) if callers else {}
     if not rows:
         return ()
     conversation_id, ids = rows[0].message.conversation_id, [row.message.id for row in rows]
+    shown = await _shown_texts(session, conversation_id, rows)
+    callers = {
+        row.character_id
+        for row, texts in zip(rows, shown, strict=True)
+        if row.character_id and calls_pictures(texts.text)
+    }
+    pictures = await pictures_of(session, callers) if callers else {}
     left = await chat_artifacts(session, conversation_id, ids) if rows[0].has_artifacts else {}
     failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
     views = tuple(
-        [_view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows]
+        [
+            _view(row, texts, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ()))
+            for row, texts in zip(rows, shown, strict=True)
+        ]
     )
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views) if failures else views
 
 
-def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifact, ...]) -> MessageView:
+async def _shown_texts(session: AsyncSession, conversation_id: UUID, rows: Sequence[MessageRow]) -> list[ShownTexts]:
+    """What each message says after the regex scripts for display; what is stored does not change."""
+    stored = [
+        StoredMessage(
+            id=row.message.id,
+            seq=row.message.seq,
+            member_id=row.message.membership_id,
+            role=row.message.role,
+            text=row.message.content,
+            reasoning=_reasoning(row),
+            created_at=row.message.created_at,
+            in_prompts=row.message.visibility == "normal",
+        )
+        for row in rows
+    ]
+    changed = await show_messages(session, conversation_id, stored)
+    return [changed.get(one.id, ShownTexts(text=one.text, reasoning=one.reasoning)) for one in stored]
+
+
+def _reasoning(row: MessageRow) -> str:
+    reasoning = row.swipe_metadata.get(REASONING)
+    return reasoning if isinstance(reasoning, str) else ""
+
+
+def _view(
+    row: MessageRow, texts: ShownTexts, pictures: Mapping[str, str], artifacts: tuple[ChatArtifact, ...]
+) -> MessageView:
     message = row.message
     sent_text = prompt_text(message.content, row.swipe_metadata, message.text_id)
-    reasoning = row.swipe_metadata.get(REASONING)
     author = shown_name(row.author_name)
     return MessageView(
         id=str(message.id),
@@ -229,9 +265,9 @@ def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArt
         is_by_person=row.author_kind == "human",
         picture_sha256=row.thumbnail or row.avatar or "",
         initials=initials(author),
-        html=render_markdown(message.content, pictures),
+        html=render_markdown(texts.text, pictures),
         content=message.content,
-        reasoning=reasoning if isinstance(reasoning, str) else "",
+        reasoning=texts.reasoning,
         is_excluded=message.visibility == "excluded",
         can_regenerate=message.role == "assistant" and row.author_status == "active",
         swipe=row.swipe_position + 1,
@@ -244,5 +280,6 @@ def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArt
         revision=message.revision,
         sent_text="" if sent_text == message.content else content_view(sent_text, "text", IN_CHAT).text,
         artifacts=artifacts,
+        script_problems=texts.problems,
         created_at=message.created_at,
     )

@@ -45,6 +45,7 @@ from tavernkit.playground.story.paths.writing import (
     note_change,
     refuse_stale,
 )
+from tavernkit.playground.story.prompting.scripts import typed_text
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.requests import apply_input_policy, is_character_here
 from tavernkit.playground.story.runs.round_control import before_hiding
@@ -65,16 +66,19 @@ async def send_message(
     pictures: Sequence[PictureIn] = (),
     speaker_id: UUID | None = None,
     limits: Mapping[str, Any] | None = None,
+    runs_scripts: bool = True,
 ) -> Message:
     """Store what the person said and begin a round of replies, in one transaction; narration, of the role `system`,
     gets none, unless a speaker is named.
 
     While a reply is written, the space's policy decides: refuse, stop that reply, or answer behind it. `speaker_id` is
     the character who answers, whoever else would, within the `limits`. The client makes the id, so that sending again
-    what may or may not have arrived never doubles it.
+    what may or may not have arrived never doubles it. Without `runs_scripts`, the text is stored as it was typed.
     """
     check_pictures(pictures)
     text = clean_text(content, has_pictures=bool(pictures))
+    if runs_scripts:
+        text = await _sent_text(runtime, viewer, conversation_id, message_id, text, role)
     try:
         async with runtime.database.write() as session:
             conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -115,6 +119,29 @@ async def send_message(
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
         raise _taken() from None
+
+
+async def _sent_text(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, message_id: UUID, text: str, role: SentRole
+) -> str:
+    """What the regex scripts for it make of a text that somebody sends; they have no lock to hold meanwhile."""
+    async with runtime.database.read() as session:
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        member_id = conversation_id if access.member is None else access.member.id
+        now = runtime.clock()
+        changed = await typed_text(
+            session, conversation, text, role=role, member_id=member_id, now=now, seed=message_id.int
+        )
+    return _after_scripts(text, changed)
+
+
+def _after_scripts(text: str, changed: str) -> str:
+    """What is stored: what scripts have made of the text, unless that is nothing, or more than a message may have."""
+    if changed == text:
+        return text
+    if not changed.strip():
+        raise Refused("blank", _("The regex scripts leave nothing of this text. Change it, or the scripts."))
+    return clean_text(changed)
 
 
 def _taken() -> Refused:
@@ -249,13 +276,14 @@ async def edit_swipe(
 ) -> Message:
     """Give one swipe, or the active one, another text, and exactly these pictures; None leaves those that it has."""
     check_pictures(pictures or ())
+    edited = await _edited_text(runtime, viewer, message_id, clean_text(content, has_pictures=True))
     async with runtime.database.write() as session:
         message, _conversation = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
         if swipe is None:
             raise not_found(_("swipe"))
         before = (await pictures_of_swipes(session, [swipe.id]))[swipe.id]
-        text = clean_text(content, has_pictures=bool(before if pictures is None else pictures))
+        text = clean_text(edited, has_pictures=bool(before if pictures is None else pictures))
         has_other_pictures = pictures is not None and are_changed(before, pictures)
         if swipe.content == text and not has_other_pictures:
             # Perhaps the answer to the same change was lost; there is nothing to refuse.
@@ -269,6 +297,23 @@ async def edit_swipe(
                 message.text = swipe.text
         await note_change(session, runtime, message, "message_changed")
         return message
+
+
+async def _edited_text(runtime: Runtime, viewer: Viewer, message_id: UUID, text: str) -> str:
+    """What the regex scripts that run on edits make of a text."""
+    async with runtime.database.read() as session:
+        message, conversation, _access = await message_for(session, message_id, viewer, Access.MODERATE)
+        changed = await typed_text(
+            session,
+            conversation,
+            text,
+            role=message.role,
+            member_id=message.membership_id,
+            now=message.created_at,
+            seed=message_id.int,
+            is_edit=True,
+        )
+    return _after_scripts(text, changed)
 
 
 async def select_swipe(

@@ -227,7 +227,9 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         persona_books=books.persona,
         timed=timers_in(inputs.state),
         regex_scripts=RegexScripts(
-            preset=embedded_scripts(chosen.preset.extensions), scoped=embedded_scripts(cast.character.extensions)
+            global_=inputs.scripts.sillytavern,
+            preset=embedded_scripts(chosen.preset.extensions),
+            scoped=embedded_scripts(cast.character.extensions),
         )
         if prompt.regex_scripts
         else RegexScripts(),

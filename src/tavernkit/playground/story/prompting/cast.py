@@ -89,7 +89,7 @@ async def load_cast(
     cards = await _cards(session, characters)
     if voice is None or voice.id not in cards:
         raise UnpromptableError(_("The character was deleted. Add a character to the space and retry."))
-    person = _person(members, speaker)
+    person = person_of(members, speaker)
     return PromptCast(
         voice=voice,
         character=cards[voice.id],
@@ -100,11 +100,11 @@ async def load_cast(
     )
 
 
-def _person(
-    members: Sequence[models.SpaceMembership], speaker: models.SpaceMembership
+def person_of(
+    members: Sequence[models.SpaceMembership], speaker: models.SpaceMembership | None = None
 ) -> models.SpaceMembership | None:
     """The person in the story: who is spoken for, else the first who writes themselves, else the first."""
-    if speaker.kind == "human":
+    if speaker is not None and speaker.kind == "human":
         return speaker
     people = [member for member in members if member.kind == "human"]
     return next((member for member in people if member.copilot_mode == "none"), people[0] if people else None)

@@ -28,6 +28,7 @@ from tavernkit.playground.story.paths.state import State, end_of_path, state_at,
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
+from tavernkit.playground.story.prompting.scripts import OwnScripts, own_scripts
 from tavernkit.playground.story.providers.queries import provider_for
 from tavernkit.playground.story.providers.tokenizers import estimator_for
 from tavernkit.playground.story.settings_schema.models import StorySettings
@@ -225,7 +226,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
     another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
     read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
-    were used.
+    were used. `scripts` are those that stand beside cards and presets.
     """
 
     generation_type: str
@@ -247,6 +248,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     candidates: tuple[PromptCandidate, ...] = ()
     injections: tuple[models.ConversationInjection, ...] = ()
     limits: ReplyLimits = ReplyLimits()
+    scripts: OwnScripts = OwnScripts()
 
     @property
     def reply_seq(self) -> int:
@@ -314,6 +316,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         injections=await injections_of(session, conversation.id),
         limits=turn.limits,
         continued=target.content if generation_type == "continue" and target is not None else "",
+        scripts=await own_scripts(session, space.owner_id, space.id),
     )
 
 

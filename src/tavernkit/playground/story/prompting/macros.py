@@ -37,7 +37,21 @@ def expand_macros(
     the one of SillyTavern's."""
     if platform == "risuai":
         return _expand_cbs(text, character, user, variables=variables, clock=clock, seed=seed)
-    environment = Environment(
+    environment = macro_environment(character, user, variables=variables, group=group, clock=clock, seed=seed)
+    return shared_macros(engine).expand(text, environment)
+
+
+def macro_environment(
+    character: Character,
+    user: User,
+    *,
+    variables: Variables,
+    group: Sequence[str],
+    clock: Callable[[], datetime],
+    seed: int,
+) -> Environment:
+    """What SillyTavern's macros see outside of a prompt."""
+    return Environment(
         user_name=user.name,
         character_name=character.display_name,
         group=GroupNames(members=tuple(group)) if len(group) > 1 else None,
@@ -59,7 +73,6 @@ def expand_macros(
         zone=clock().tzinfo or UTC,
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
     )
-    return shared_macros(engine).expand(text, environment)
 
 
 def _expand_cbs(

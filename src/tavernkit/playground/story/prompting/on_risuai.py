@@ -151,7 +151,7 @@ def _settings(inputs: PromptInputs) -> risuai.RisuSettings:
         model=kind_of(provider).risu_model,
         max_context=context,
         max_response=reply,
-        scripts=settings.scripts if inputs.settings.prompt.regex_scripts else (),
+        scripts=(*inputs.scripts.risuai, *settings.scripts) if inputs.settings.prompt.regex_scripts else (),
     )
 
 

@@ -401,7 +401,7 @@ class PromptGroup(SettingsGroup):
     ] = "1.19"
     """How macros are evaluated in SillyTavern prompts."""
     regex_scripts: Annotated[bool, Leaf(label=_("Run regex scripts"))] = True
-    """Regex scripts of cards and presets change prompts and replies."""
+    """Regex scripts change prompts, replies and how messages are shown."""
     modules: Annotated[
         list[UUID], Leaf(label=_("RisuAI modules"), refers_to=("module",), in_form=False), Field(max_length=MAX_MODULES)
     ] = []
