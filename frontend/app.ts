@@ -30,6 +30,7 @@ import PanelNews from "./controllers/panel_news"
 import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
+import QuickReplies from "./controllers/quick_replies"
 import Reorder from "./controllers/reorder"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
@@ -92,6 +93,7 @@ application.register("panel-news", PanelNews)
 application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
+application.register("quick-replies", QuickReplies)
 application.register("reorder", Reorder)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)

@@ -279,6 +279,13 @@ class Things:
     async def _persona_id(self) -> str:
         return str((await self._post("/personas", json={"name": f"Robin {uuid4()}"}))["id"])
 
+    async def _set_id(self) -> str:
+        made = {"name": f"Moves {uuid4()}", "buttons": [{"label": "Nod", "message": "I nod."}]}
+        return str((await self._post("/quick_replies", json=made))["id"])
+
+    async def _button_id(self) -> str:
+        return "1"
+
     async def _job_id(self) -> str:
         card = json_card(name=f"Bo {uuid4()}")
         return str((await self._post("/characters/import", files=a_file(card, field="files")))["id"])

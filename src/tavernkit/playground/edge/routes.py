@@ -30,6 +30,8 @@ from tavernkit.playground.edge.api.pipelines import runs_router as pipeline_runs
 from tavernkit.playground.edge.api.presets import router as presets_api
 from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
+from tavernkit.playground.edge.api.quick_replies import conversation_router as quick_replies_used_api
+from tavernkit.playground.edge.api.quick_replies import router as quick_replies_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.settings import router as settings_api
@@ -55,6 +57,7 @@ from tavernkit.playground.edge.pages.pipelines_panel import router as pipelines_
 from tavernkit.playground.edge.pages.presets import router as presets
 from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
 from tavernkit.playground.edge.pages.providers import router as providers
+from tavernkit.playground.edge.pages.quick_replies import router as quick_replies
 from tavernkit.playground.edge.pages.runs import router as runs
 from tavernkit.playground.edge.pages.settings import router as settings_tab
 from tavernkit.playground.edge.pages.spaces import router as spaces
@@ -65,14 +68,14 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, documentation),
+    *(dry_runs, pipelines, artifacts, documentation, quick_replies),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api),
+    *(pipeline_runs_api, providers_api, jobs_api, quick_replies_api, quick_replies_used_api),
 )
 """Of the JSON API."""
 

@@ -237,6 +237,7 @@ class Persona(EditedRow):
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
+    title: Mapped[str] = mapped_column(String(200), default="")
     description: Mapped[str] = mapped_column(Text, default="")
     position: Mapped[str] = mapped_column(String(20), default="in_prompt")
     depth: Mapped[int] = mapped_column(default=2)
@@ -245,6 +246,62 @@ class Persona(EditedRow):
     is_default: Mapped[bool] = mapped_column(default=False)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
+
+
+class PersonaConnection(DatedRow):
+    """What selects a persona: a character in new stories, or one conversation.
+
+    `key` is what SillyTavern calls the character, the file name of its card; it stands alone where no such character is
+    here. Of the kind `other` are groups in SillyTavern. `source` is what its backup said.
+    """
+
+    __tablename__ = "persona_connections"
+    __table_args__ = (
+        one_of("kind", "character", "conversation", "other"),
+        UniqueConstraint("persona_id", "character_id"),
+        UniqueConstraint("persona_id", "conversation_id"),
+    )
+
+    persona_id: Mapped[UUID] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(20))
+    key: Mapped[str] = mapped_column(String(300), default="", index=True)
+    character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="SET NULL"), index=True)
+    conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    position: Mapped[int] = mapped_column(default=0)
+    source: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class QuickReplySet(EditedRow):
+    """Buttons above the composer. `data` is the set as SillyTavern writes it; `file` is what was imported, where that
+    was in an older format."""
+
+    __tablename__ = "quick_reply_sets"
+    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+
+    owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    file: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    settings_version: Mapped[int] = mapped_column(default=0)
+
+
+class QuickReplyLink(DatedRow):
+    """A set of quick replies in use: in all stories of its owner, in a space, or with a character."""
+
+    __tablename__ = "quick_reply_links"
+    __table_args__ = (
+        one_place("user_id", "space_id", "character_id"),
+        UniqueConstraint("set_id", "user_id"),
+        UniqueConstraint("set_id", "space_id"),
+        UniqueConstraint("set_id", "character_id"),
+    )
+
+    set_id: Mapped[UUID] = mapped_column(ForeignKey("quick_reply_sets.id", ondelete="CASCADE"))
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    space_id: Mapped[UUID | None] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
+    character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"), index=True)
+    visible: Mapped[bool] = mapped_column(default=True)
+    position: Mapped[int] = mapped_column(default=0)
 
 
 class Preset(EditedRow):

@@ -20,6 +20,7 @@ from tavernkit.playground.edge.presenting.home import model_name
 from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_views, permissions_of
 from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
 from tavernkit.playground.edge.presenting.runs import TurnsView, copilot_steps, turns_view
+from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.conversations.service import may_restore
@@ -82,6 +83,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     toast: ToastView | None = None
     trail: TrailView = TrailView()
     overlays: tuple[OverlayView, ...] = ()
+    quick_replies: tuple[BarButton, ...] = ()
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -124,6 +126,7 @@ async def conversation_view(
             permissions=permissions,
             trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
+            quick_replies=await bar_of(session, viewer, access) if permissions.can_take_part else (),
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
 

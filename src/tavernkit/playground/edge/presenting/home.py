@@ -126,6 +126,7 @@ PAGES = (
     (_("Lorebooks"), _("World info"), "/lorebooks"),
     (_("Presets"), _("Prompts and samplers"), "/presets"),
     (_("Personas"), _("Who you are in a story"), "/personas"),
+    (_("Quick replies"), _("Buttons above the composer"), "/quick-replies"),
     (_("Pipelines"), _("Steps around each reply"), "/pipelines"),
     (_("Models"), _("Providers and API keys"), "/models"),
     (_("Account"), _("Name, password, API keys"), "/account"),

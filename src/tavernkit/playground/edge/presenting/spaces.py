@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import get_args
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,8 +17,8 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.home import Face, face
 from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_access, panel_view
+from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
-from tavernkit.playground.story.characters.queries import CharacterLine, Scope, characters_page
 from tavernkit.playground.story.conversations.queries import list_conversations
 from tavernkit.playground.story.personas.service import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
@@ -142,20 +141,8 @@ async def _addable(
 ) -> tuple[tuple[UUID, Face], ...]:
     """The first characters that are not here, the person's own before everybody's."""
     known = {row.member.character_id for row in rows}
-    found: list[CharacterLine] = []
-    for scope in get_args(Scope):
-        found += await characters_page(
-            session,
-            viewer,
-            scope=scope,
-            sort="name",
-            search=search,
-            tag="",
-            after=None,
-            limit=ADDABLE_SHOWN + len(known),
-        )
-    new = [line for line in found if line.id not in known]
-    return tuple((line.id, face(line.nickname or line.name, line.thumbnail_sha256)) for line in new[:ADDABLE_SHOWN])
+    new = await other_characters(session, viewer, known=known, search=search, limit=ADDABLE_SHOWN)
+    return tuple((line.id, face(line.nickname or line.name, line.thumbnail_sha256)) for line in new)
 
 
 def _member(

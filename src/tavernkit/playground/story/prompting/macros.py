@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from tavernkit import Character, User, Variables
+from tavernkit.history import ChatHistory
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.paths.state import changed_delta
 from tavernkit.playground.story.prompting.cast import Platform
@@ -17,6 +18,7 @@ from tavernkit.risuai.chat import RisuChat
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.sillytavern.macros import CardFields, Environment, GroupNames
 from tavernkit.sillytavern.macros.engine import EngineName
+from tavernkit.sillytavern.macros.environment import ChatLine
 from tavernkit.sillytavern.scene import shared_macros
 from tavernkit.values import Json, Value
 
@@ -32,9 +34,11 @@ def expand_macros(
     seed: int,
     platform: Platform,
     engine: EngineName,
+    chat: Sequence[ChatLine] = (),
+    typed: str = "",
 ) -> str:
     """The text with the platform's macros expanded; `group` names everybody where there are several, and `engine` is
-    the one of SillyTavern's."""
+    the one of SillyTavern's. `typed` is what stands in the composer."""
     if platform == "risuai":
         return _expand_cbs(text, character, user, variables=variables, clock=clock, seed=seed)
     environment = macro_environment(character, user, variables=variables, group=group, clock=clock, seed=seed)
@@ -68,11 +72,28 @@ def macro_environment(
             version=character.character_version,
         ),
         persona=user.persona,
+        chat=chat,
+        input_text=typed,
         variables=variables,
         clock=clock,
         zone=clock().tzinfo or UTC,
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
     )
+
+
+def chat_lines(history: ChatHistory, character: Character, user: User) -> Sequence[ChatLine]:
+    """A chat as macros read it; of messages that are not at hand there is only that they were there."""
+    lines = [
+        ChatLine(
+            text=message.content,
+            name=message.name or (user.name if message.role == "user" else character.name),
+            is_user=message.role == "user",
+            is_system=message.role == "system",
+            sent=message.send_date if isinstance(message.send_date, str | int) else None,
+        )
+        for message in history
+    ]
+    return [*[ChatLine(text="")] * (len(history) - len(lines)), *lines]
 
 
 def _expand_cbs(

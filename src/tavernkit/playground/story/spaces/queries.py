@@ -102,6 +102,17 @@ async def list_spaces(
     ]
 
 
+async def spaces_run_by(session: AsyncSession, viewer: Viewer, *, limit: int) -> list[Space]:
+    """The spaces in use that this person owns, those that were changed last first."""
+    found = await session.scalars(
+        select(Space)
+        .where(Space.owner_id == viewer.user_id, Space.status == "active")
+        .order_by(Space.updated_at.desc(), Space.id)
+        .limit(limit)
+    )
+    return list(found)
+
+
 def is_in(viewer: Viewer) -> ColumnElement[bool]:
     """Whether this person owns the space of the query around it, or takes part in it."""
     member = exists().where(
