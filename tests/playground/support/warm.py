@@ -19,6 +19,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.background import job_worker
 from tests.playground.stories import open_story
+from tests.playground.support.compiling import share_compiled_statements
 
 __all__: list[str] = []
 
@@ -47,6 +48,7 @@ async def _use(folder: Path) -> None:
 
 def _warm_up() -> None:
     before = threading.enumerate()
+    share_compiled_statements()
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_use(Path(folder)))
     assert threading.enumerate() == before
