@@ -41,7 +41,9 @@ def expand_macros(
     the one of SillyTavern's. `typed` is what stands in the composer."""
     if platform == "risuai":
         return _expand_cbs(text, character, user, variables=variables, clock=clock, seed=seed)
-    environment = macro_environment(character, user, variables=variables, group=group, clock=clock, seed=seed)
+    environment = macro_environment(
+        character, user, variables=variables, group=group, clock=clock, seed=seed, chat=chat, typed=typed
+    )
     return shared_macros(engine).expand(text, environment)
 
 
@@ -53,6 +55,8 @@ def macro_environment(
     group: Sequence[str],
     clock: Callable[[], datetime],
     seed: int,
+    chat: Sequence[ChatLine] = (),
+    typed: str = "",
 ) -> Environment:
     """What SillyTavern's macros see outside of a prompt."""
     return Environment(
