@@ -8,6 +8,7 @@ import ConfirmLeave from "./controllers/confirm_leave"
 import ConversationChannel from "./controllers/conversation_channel"
 import FileForm from "./controllers/file_form"
 import Copilot from "./controllers/copilot"
+import Crop from "./controllers/crop"
 import DayMarks from "./controllers/day_marks"
 import DryRun from "./controllers/dry_run"
 import DryRunProgress from "./controllers/dry_run_progress"
@@ -71,6 +72,7 @@ application.register("confirm-leave", ConfirmLeave)
 application.register("conversation-channel", ConversationChannel)
 application.register("file-form", FileForm)
 application.register("copilot", Copilot)
+application.register("crop", Crop)
 application.register("day-marks", DayMarks)
 application.register("dry-run", DryRun)
 application.register("dry-run-progress", DryRunProgress)

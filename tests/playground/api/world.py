@@ -216,6 +216,11 @@ class Things:
         """The character in the space, which has a picture."""
         return self.world.character_id
 
+    async def _asset_id(self) -> str:
+        path = await self.filled("/characters/{character_id}/assets?kind=emotion")
+        changed = await self.world.owner("POST", path, files={"files": ("joy.png", picture(), "image/png")})
+        return str(changed["assets"][0]["id"])
+
     async def _sha256(self) -> str:
         return str((await self.world.owner("GET", await self.filled("/characters/{pictured_id}")))["avatar_sha256"])
 

@@ -44,13 +44,23 @@ def embedded_path(uri: str) -> str | None:
 
 
 def main_icon(assets: tuple[AssetReference, ...]) -> AssetReference | None:
-    """The icon called main, or else the first icon, among those inside the file."""
-    icons = [asset for asset in assets if asset.type.lower() == "icon" and embedded_path(asset.uri) is not None]
-    return next((icon for icon in icons if icon.name.lower() == "main"), icons[0] if icons else None)
+    """The icon called main, or else the first icon, among those inside the file. None where the icon called main is the
+    picture itself (`ccdefault:`)."""
+    icons = _icons(assets)
+    called_main = [asset for asset in assets if asset.type.lower() == "icon" and asset.name.lower() == "main"]
+    main = next((icon for icon in icons if icon in called_main), None)
+    if main is None and any(asset.uri == "ccdefault:" for asset in called_main):
+        return None
+    return main or next(iter(icons), None)
+
+
+def _icons(assets: tuple[AssetReference, ...]) -> list[AssetReference]:
+    return [asset for asset in assets if asset.type.lower() == "icon" and embedded_path(asset.uri) is not None]
 
 
 def _main_image(card: CharacterCard, archive: Archive, report: ReportBuilder) -> bytes | None:
-    icon = main_icon(card.character.assets or ())
+    references = card.character.assets or ()
+    icon = main_icon(references) or next(iter(_icons(references)), None)
     path = embedded_path(icon.uri) if icon else None
     return None if path is None or path not in archive else archive.picture(path, report)
 

@@ -21,10 +21,18 @@ from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
-from tavernkit.playground.story.characters import queries, service
+from tavernkit.playground.story.characters import assets, queries, service
 from tavernkit.playground.story.characters.cards import changes_between
-from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut, NewCard, Version
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, ExportFormat, export_character
+from tavernkit.playground.story.characters.documents import (
+    AssetChange,
+    AssetKind,
+    CardEdit,
+    CharacterLineOut,
+    CharacterOut,
+    NewCard,
+    Version,
+)
+from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, MAX_FILE_BYTES, ExportFormat, export_character
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
     MAX_TOTAL_BYTES,
@@ -89,6 +97,8 @@ SameNameQuery = Annotated[
         "new version if its `character_version` differs; `version`: a new version; `skip`: it is left out."
     ),
 ]
+
+SeenVersion = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
 
 
 @router.get("", summary="A page of characters")
@@ -224,12 +234,48 @@ async def put_avatar(
     request: Request,
     caller: ApiCaller,
     character_id: UUID,
-    version: Annotated[
-        int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
-    ] = None,
+    version: SeenVersion = None,
 ) -> CharacterOut:
     picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
     return await _shown(caller.runtime, await service.set_avatar(*caller, character_id, picture, version=version))
+
+
+@router.post(
+    "/{character_id}/assets",
+    summary="Add pictures of a kind",
+    responses=documented(409, 413),
+    openapi_extra=file_body("files", many=True),
+)
+async def add_assets(
+    request: Request, caller: ApiCaller, character_id: UUID, kind: AssetKind, version: SeenVersion = None
+) -> CharacterOut:
+    sent = received_form(request, field="files", max_files=assets.MAX_UPLOADED, max_bytes=MAX_ASSETS_BYTES)
+    async with sent as form:
+        pictures = [assets.NewPicture(filename=file.filename or "", data=await file.read()) for file in form.files]
+    changed = await assets.add_pictures(*caller, character_id, pictures, kind=kind, version=version)
+    return await _shown(caller.runtime, changed)
+
+
+@router.patch("/{character_id}/assets/{asset_id}", summary="Rename a picture", responses=documented(409))
+async def patch_asset(caller: ApiCaller, character_id: UUID, asset_id: UUID, change: AssetChange) -> CharacterOut:
+    changed = await assets.change_asset(
+        *caller, character_id, asset_id, name=change.name, kind=change.kind, version=change.version
+    )
+    return await _shown(caller.runtime, changed)
+
+
+@router.delete("/{character_id}/assets/{asset_id}", summary="Remove a picture", responses=documented(409))
+async def remove_asset(
+    caller: ApiCaller, character_id: UUID, asset_id: UUID, version: SeenVersion = None
+) -> CharacterOut:
+    return await _shown(caller.runtime, await assets.delete_asset(*caller, character_id, asset_id, version=version))
+
+
+@router.post("/{character_id}/assets/{asset_id}/main", summary="Make it the main picture", responses=documented(409))
+async def choose_main(
+    caller: ApiCaller, character_id: UUID, asset_id: UUID, version: SeenVersion = None
+) -> CharacterOut:
+    return await _shown(caller.runtime, await assets.use_as_picture(*caller, character_id, asset_id, version=version))
 
 
 async def _shown(runtime: Runtime, row: Character) -> CharacterOut:

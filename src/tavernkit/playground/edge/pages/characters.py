@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 from uuid import UUID
@@ -24,17 +25,19 @@ from tavernkit.playground.edge.presenting.characters import (
     edit_view,
     gallery_view,
     import_view,
+    pictures_view,
     version_page_view,
     versions_view,
 )
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.forms import page
+from tavernkit.playground.edge.web.forms import Text, page, refusal_of
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tavernkit.playground.edge.web.uploads import one_file, received_form
-from tavernkit.playground.story.characters import service
+from tavernkit.playground.story.characters import assets, service
+from tavernkit.playground.story.characters.assets import KINDS
 from tavernkit.playground.story.characters.cards import LABELS
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, MAX_FILE_BYTES
 from tavernkit.playground.story.characters.form import (
     EMPTY,
     CardForm,
@@ -180,11 +183,13 @@ async def save(caller: PageCaller, character_id: UUID) -> Response:
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
-async def _merged_page(
-    caller: Caller, character_id: UUID, typed: CardForm, version: int, refused: Refused
-) -> HTMLResponse:
+async def _merged_page(caller: Caller, character_id: UUID, typed: CardForm, version: int, refused: Refused) -> Response:
     """The form with what was typed, over a card that was changed in the meantime."""
     row, merged = await merged_with_now(*caller, character_id, typed, version=version)
+    if merged.is_same:
+        # Pictures or the lorebook were changed, which the form does not have.
+        await save_form(*caller, row, typed, version=row.version)
+        return RedirectResponse(f"/characters/{character_id}", status_code=303)
     problem = (
         _(
             "The card was changed in the meantime. Your text is kept, with the current text below it. "
@@ -196,14 +201,52 @@ async def _merged_page(
     return _edit_page(edit_view(row, merged.form, now=merged.now, problem=problem), refused)
 
 
+@router.get("/characters/{character_id}/pictures")
+async def pictures(caller: PageCaller, character_id: UUID, after: After = None) -> HTMLResponse:
+    return page("characters/pictures.html", view=await pictures_view(*caller, character_id, after=after), kinds=KINDS)
+
+
 @router.post("/characters/{character_id}/picture")
 async def change_picture(caller: PageCaller, character_id: UUID) -> Response:
-    try:
-        await service.set_avatar(*caller, character_id, await one_file(caller.request, max_bytes=MAX_FILE_BYTES))
-    except Refused as refused:
-        shown = await _changeable(caller, character_id)
-        return _edit_page(edit_view(shown, problem=refused.sentence), refused)
-    return RedirectResponse(f"/characters/{character_id}", status_code=303)
+    file = await one_file(caller.request, max_bytes=MAX_FILE_BYTES)
+    return await _pictures(caller, character_id, service.set_avatar(*caller, character_id, file))
+
+
+@router.post("/characters/{character_id}/pictures")
+async def add_pictures(caller: PageCaller, character_id: UUID) -> Response:
+    sent = received_form(caller.request, field="files", max_files=assets.MAX_UPLOADED, max_bytes=MAX_ASSETS_BYTES)
+    async with sent as form:
+        kind = form.fields.get("kind", "")
+        files = [assets.NewPicture(filename=file.filename or "", data=await file.read()) for file in form.files]
+    known = kind if kind in KINDS else "other"
+    return await _pictures(caller, character_id, assets.add_pictures(*caller, character_id, files, kind=known))
+
+
+@router.post("/characters/{character_id}/pictures/{asset_id}")
+async def rename_picture(
+    caller: PageCaller, character_id: UUID, asset_id: UUID, name: Text = "", kind: Text = ""
+) -> Response:
+    change = assets.change_asset(*caller, character_id, asset_id, name=name, kind=kind if kind in KINDS else None)
+    return await _pictures(caller, character_id, change)
+
+
+@router.post("/characters/{character_id}/pictures/{asset_id}/main")
+async def choose_main_picture(caller: PageCaller, character_id: UUID, asset_id: UUID) -> Response:
+    return await _pictures(caller, character_id, assets.use_as_picture(*caller, character_id, asset_id))
+
+
+@router.post("/characters/{character_id}/pictures/{asset_id}/delete")
+async def delete_picture(caller: PageCaller, character_id: UUID, asset_id: UUID) -> Response:
+    return await _pictures(caller, character_id, assets.delete_asset(*caller, character_id, asset_id))
+
+
+async def _pictures(caller: Caller, character_id: UUID, change: Awaitable[object]) -> Response:
+    """The page of pictures after a change, or with why there was none."""
+    refused = await refusal_of(change)
+    if refused is None:
+        return RedirectResponse(f"/characters/{character_id}/pictures", status_code=303)
+    view = await pictures_view(*caller, character_id)
+    return page("characters/pictures.html", refused, view=view, kinds=KINDS)
 
 
 @router.post("/characters/{character_id}/duplicate")

@@ -11,6 +11,7 @@ from uuid import UUID
 from markupsafe import Markup
 
 from tavernkit import Character as LibraryCharacter
+from tavernkit.characters.ingest.charx import embedded_path
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Job
@@ -33,6 +34,7 @@ from tavernkit.playground.story.characters.queries import (
     Sort,
     VersionLine,
     assets_of,
+    assets_page,
     characters_page,
     check_changeable,
     find_character,
@@ -53,6 +55,7 @@ MOST_TAGS = 24
 RECENT_JOBS = 20
 RECENT_VERSIONS = 5
 VERSIONS = 50
+PICTURES = 48
 BOOK_ENTRIES = 50
 FIELDS = ("creator_notes", "description", "personality", "scenario")
 TECHNICAL = ("mes_example", "system_prompt", "post_history_instructions")
@@ -233,6 +236,26 @@ def _moment(seconds: int | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+async def pictures_view(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None = None
+) -> Mapping[str, object]:
+    """The pictures that a card brings along, and those that it only refers to; `more` is where the list goes on."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        check_changeable(row, viewer)
+        files = await assets_page(session, row.id, after=behind_name(after), limit=PICTURES + 1)
+    shown = files[:PICTURES]
+    more = urlencode({"after": cursor(shown[-1].name, str(shown[-1].id))}) if len(files) > PICTURES else ""
+    references = stored_card(row).character.assets or ()
+    return {
+        "row": row,
+        "pictures": shown,
+        "links": tuple(one for one in references if embedded_path(one.uri) is None and one.uri != "ccdefault:"),
+        "is_first": after is None,
+        "more": f"/characters/{row.id}/pictures?{more}" if more else "",
+    }
 
 
 async def versions_view(

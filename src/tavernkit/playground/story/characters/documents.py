@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -44,6 +45,7 @@ class CharacterLineOut(StoredDocument):
 class AssetOut(Document):
     """A file that belongs to a character."""
 
+    id: UUID
     kind: str
     name: str
     ext: str
@@ -107,6 +109,17 @@ class CardFields(StrictModel):
         """What was named. Null means nothing there for what may be missing, and no change for everything else."""
         named = self.model_dump(exclude_unset=True, exclude={"version"})
         return {key: value for key, value in named.items() if value is not None or key in MAY_BE_MISSING}
+
+
+AssetKind: TypeAlias = Literal["icon", "emotion", "background", "user_icon", "other"]
+
+
+class AssetChange(StrictModel):
+    """What a picture is called and what it is; what is not named stays as it is."""
+
+    version: Version
+    name: Annotated[str, Field(min_length=1, max_length=180)] | None = None
+    kind: AssetKind | None = None
 
 
 class NewCard(CardFields):

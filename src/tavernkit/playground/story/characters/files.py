@@ -11,7 +11,7 @@ import io
 import struct
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
@@ -96,6 +96,17 @@ def read_picture(data: bytes) -> Picture:
         except _DAMAGE as error:
             raise PictureError(_("The picture cannot be read: {reason}", reason=_reason(error))) from None
     return Picture(png=NewBlob.of(png), thumbnail=NewBlob.of(thumbnail))
+
+
+def read_asset(data: bytes) -> tuple[NewBlob, str]:
+    """A picture that is kept beside the main one, and its ending. Only a photograph is written anew: it may say where
+    it was taken. Raises PictureError."""
+    picture = read_picture(data)
+    if data.startswith(b"GIF8"):
+        return NewBlob.of(data), "gif"
+    if data.startswith(b"RIFF"):
+        return NewBlob.of(data), "webp"
+    return picture.png, "png"
 
 
 def _check_size(image: Image.Image) -> None:
@@ -287,11 +298,17 @@ def _named(file: Asset, reference: AssetReference | None, data: bytes, taken: se
     kind = titled(reference.type if reference else "", "other", limit=50)
     name = titled(reference.name if reference else file.name, "unnamed", limit=180)
     ext = titled((reference.ext if reference else "") or path.suffix.lstrip("."), "", limit=20)
+    unique = without_repeat(name, kind, taken)
+    return PreparedAsset(kind=kind, name=unique, ext=ext, uri=file.uri, blob=NewBlob.of(data))
+
+
+def without_repeat(name: str, kind: str, taken: Collection[tuple[str, str]]) -> str:
+    """The name, with a number behind it if another file of the kind has it."""
     unique, number = name, 1
     while (kind, unique) in taken:
         number += 1
         unique = f"{name} ({number})"
-    return PreparedAsset(kind=kind, name=unique, ext=ext, uri=file.uri, blob=NewBlob.of(data))
+    return unique
 
 
 ExportFormat: TypeAlias = Literal["json", "json_v2", "png", "charx"]

@@ -61,11 +61,12 @@ class CardForm(Value, frozen=True, kw_only=True):
 class MergedForm(Value, frozen=True, kw_only=True):
     """What somebody typed, with everybody else's changes where they typed nothing.
 
-    `now` is what the card says where both changed the same field.
+    `now` is what the card says where both changed the same field. `is_same`: nobody changed anything in the form.
     """
 
     form: CardForm
     now: dict[str, str]
+    is_same: bool
 
 
 def form_of(card: Mapping[str, Any]) -> CardForm:
@@ -172,7 +173,7 @@ async def merged_with_now(
     form = typed if before is None else _merged(before, typed, now)
     kept, current, base = form.shown(), now.shown(), {} if before is None else before.shown()
     both = {field: text for field, text in current.items() if text not in (kept.get(field), base.get(field))}
-    return row, MergedForm(form=form, now=both)
+    return row, MergedForm(form=form, now=both, is_same=before == now)
 
 
 def _merged(before: CardForm, typed: CardForm, now: CardForm) -> CardForm:

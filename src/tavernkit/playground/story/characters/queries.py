@@ -159,6 +159,17 @@ async def assets_of(session: AsyncSession, character_id: UUID) -> list[Character
     return list(found)
 
 
+async def assets_page(
+    session: AsyncSession, character_id: UUID, *, after: tuple[str, UUID] | None, limit: int
+) -> list[CharacterAsset]:
+    """A page of the character's files by name, without their bytes."""
+    place = tuple_(CharacterAsset.name, CharacterAsset.id)
+    query = select(CharacterAsset).where(CharacterAsset.character_id == character_id)
+    if after is not None:
+        query = query.where(place > tuple_(literal(after[0]), literal(after[1], Uuid())))
+    return list(await session.scalars(query.order_by(CharacterAsset.name, CharacterAsset.id).limit(limit)))
+
+
 async def pictures_of(
     session: AsyncSession, character_ids: Collection[UUID]
 ) -> Mapping[UUID | None, Mapping[str, str]]:

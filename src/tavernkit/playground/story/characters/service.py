@@ -85,7 +85,7 @@ async def edit_character(
     """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        row = await _to_change(session, viewer, character_id, version)
+        row = await character_to_change(session, viewer, character_id, version)
         edited = edited_card(stored_card(row), fields)
         if characters.write_card(edited) == row.data:
             return row
@@ -115,7 +115,7 @@ async def restore_version(
 ) -> Character:
     """Make an earlier card the newest one; the one in between is kept. Pictures and files stay as they are."""
     async with runtime.database.write() as session:
-        row = await _to_change(session, viewer, character_id, version)
+        row = await character_to_change(session, viewer, character_id, version)
         earlier = existing(await find_version(session, row.id, number), _("version"))
         card = characters.read_card(earlier.data)[0]
         await revise(session, runtime, row, card, "restored", runtime.clock())
@@ -165,7 +165,7 @@ async def set_avatar(
         raise Refused("invalid", sentence_of(error)) from None
     now = runtime.clock()
     async with runtime.database.write() as session:
-        row = await _to_change(session, viewer, character_id, version)
+        row = await character_to_change(session, viewer, character_id, version)
         unused = [row.avatar_sha256, row.thumbnail_sha256]
         await store(session, (read.png, read.thumbnail), now)
         row.avatar_sha256, row.thumbnail_sha256 = read.png.sha256, read.thumbnail.sha256
@@ -223,7 +223,9 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
         await members_changed(session, runtime, space_id)
 
 
-async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, version: int | None) -> Character:
+async def character_to_change(
+    session: AsyncSession, viewer: Viewer, character_id: UUID, version: int | None
+) -> Character:
     """The locked row, if it is still what the person has seen."""
     row = await find_character(session, character_id, viewer, to_change=True)
     if version is not None and row.version != version:
