@@ -304,10 +304,12 @@ def decorator_check(content: str) -> DecoratorCheck:
 
 
 def decorator_views() -> tuple[DecoratorView, ...]:
-    return tuple(DecoratorView(written=f"@@{name}{rest}", meaning=text) for name, (rest, text) in _DECORATORS.items())
+    return tuple(
+        DecoratorView(written=f"@@{name}{rest}", meaning=text) for name, (rest, text) in DECORATOR_TEXTS.items()
+    )
 
 
-_DECORATORS: Final[Mapping[str, tuple[str, str]]] = {
+DECORATOR_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "activate": ("", _("Activates the entry always. SillyTavern knows it too.")),
     "dont_activate": ("", _("Never activates the entry by its keys. SillyTavern knows it too.")),
     "depth": (" 4", _("Inserts the entry in the chat at this depth.")),
@@ -347,6 +349,15 @@ def _text(label: str, field: str) -> Box:
 def _name(label: str, field: str) -> Box:
     """A short text; its ends do not count."""
     return _text(label, field)._replace(write=lambda text, _entry: {field: text.strip()})
+
+
+def _lines(label: str, field: str) -> Box:
+    return Box(
+        label,
+        lambda entry: "\n".join(entry.texts(field)),
+        lambda text, _entry: {field: as_lines(text)},
+        kind="lines",
+    )
 
 
 def _tick(label: str, field: str, *, when: bool = True, default: bool = False) -> Box:
@@ -413,12 +424,6 @@ def _setting(label: str, field: str, choices: Mapping[str, str] = AS_SET) -> Box
 
 def _yes_or_no(flag: bool | None) -> str:
     return "" if flag is None else "true" if flag else "false"
-
-
-def _write_secondary(text: str, entry: JsonObject) -> dict[str, Json]:
-    keys = as_lines(text)
-    # SillyTavern looks at them only where this is set; whoever writes the first ones wants them to count.
-    return {"keysecondary": keys} | ({"selective": True} if keys and not entry.get("keysecondary") else {})
 
 
 def _read_case(entry: LooseObject) -> str:
@@ -528,12 +533,7 @@ BOXES: Final[Mapping[str, Box]] = {
     "comment": _text(_("Title"), "comment")._replace(
         write=lambda text, _entry: {"comment": text, "addMemo": bool(text)}
     ),
-    "keys": Box(
-        _("Primary keys"),
-        lambda entry: "\n".join(entry.texts("key")),
-        lambda text, _entry: {"key": as_lines(text)},
-        kind="lines",
-    ),
+    "keys": _lines(_("Primary keys"), "key"),
     "content": _text(_("Content"), "content")._replace(kind="content"),
     "enabled": _tick(_("Enabled"), "disable", when=False),
     "constant": _tick(_("Constant"), "constant"),
@@ -543,9 +543,7 @@ BOXES: Final[Mapping[str, Box]] = {
     "depth": _number(_("Depth"), "depth", most=10_000, default=4),
     "role": _choice(_("Role at depth"), "role", ROLES),
     "outlet": _name(_("Outlet name"), "outletName"),
-    "secondary_keys": Box(
-        _("Secondary keys"), lambda entry: "\n".join(entry.texts("keysecondary")), _write_secondary, kind="lines"
-    ),
+    "secondary_keys": _lines(_("Secondary keys"), "keysecondary"),
     "logic": _choice(_("Logic"), "selectiveLogic", LOGICS),
     "selective": _tick(_("Use secondary keys"), "selective"),
     "scan_depth": _optional(_("Scan depth"), "scanDepth", most=10_000),
@@ -573,12 +571,7 @@ BOXES: Final[Mapping[str, Box]] = {
     "group_override": _tick(_("Prioritize inclusion"), "groupOverride"),
     "group_scoring": _setting(_("Group scoring"), "useGroupScoring"),
     "use_probability": _tick(_("Use probability"), "useProbability", default=True),
-    "probability": _number(_("Probability (%)"), "probability", most=100, default=100)._replace(
-        write=lambda text, _entry: {
-            "probability": whole_number(text, name=BOXES["probability"].label, least=0, most=100),
-            "useProbability": True,
-        },
-    ),
+    "probability": _number(_("Probability (%)"), "probability", most=100, default=100),
     "sticky": _optional(_("Sticky (messages)"), "sticky", is_zero_none=True),
     "cooldown": _optional(_("Cooldown (messages)"), "cooldown", is_zero_none=True),
     "delay": _optional(_("Delay (messages)"), "delay", is_zero_none=True),
@@ -608,7 +601,11 @@ BOXES: Final[Mapping[str, Box]] = {
 def _groups() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     """The boxes that are folded away: title, help, names."""
     return (
-        (_("Secondary keys"), "", ("secondary_keys", "logic", "selective")),
+        (
+            _("Secondary keys"),
+            _("One key per line. They count only if “Use secondary keys” is ticked."),
+            ("secondary_keys", "logic", "selective"),
+        ),
         (
             _("Matching"),
             _("Empty boxes and “As in the settings” leave it to the story's World Info settings."),

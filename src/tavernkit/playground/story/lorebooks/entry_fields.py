@@ -10,7 +10,7 @@ entries were moved here, so that files number them anew.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tavernkit.lore import Book, Entry
 from tavernkit.lore.files.character_book import ENTRY_FIELDS, write_book_fields, write_character_book, write_entry
@@ -26,7 +26,9 @@ REORDERED = "reordered"
 CARD_FIELDS = ("name", "priority", "case_sensitive", "use_regex", "mode", "folder", "characterFilter")
 """The fields of an entry that either a `character_book` or World Info has no place for. Files of both keep them."""
 
-_ENTRY_NAMES = frozenset({"id", *ENTRY_FIELDS})
+_IN_WORLD = frozenset({"id", *ENTRY_FIELDS}) - set(CARD_FIELDS)
+"""The fields of an entry of a card that World Info has, under these names or others."""
+
 _LARGEST_UID = 2**31 - 1
 
 
@@ -65,8 +67,7 @@ def form_in_book(form: JsonObject, stored: JsonObject, *, uid: int, place: int) 
     """A copy of an entry for a book that is stored so: a book that came from no card keeps no entries of cards."""
     kept: dict[str, Json] = {name: value for name, value in form.items() if name != ORIGINAL_PLACE}
     if not _is_from_card(stored):
-        original = _object(form.get(ORIGINAL))
-        kept = {name: value for name, value in original.items() if name not in _ENTRY_NAMES} | whole_entry(form)
+        kept = whole_entry(form)
     return {**kept, "uid": uid, "displayIndex": place}
 
 
@@ -74,9 +75,17 @@ def whole_entry(form: JsonObject) -> dict[str, Json]:
     """The stored entry in World Info form, with what only its card or RisuAI's file says."""
     world = _world(form)
     risuai = _object(_object(form.get("extensions")).get("risuai"))
-    for source, names in ((_object(form.get(ORIGINAL)), CARD_FIELDS), (risuai, ("mode", "folder"))):
-        world |= {name: source[name] for name in names if name in source and name not in world}
+    for source, others in ((_object(form.get(ORIGINAL)), _IN_WORLD), (risuai, risuai.keys() - {"mode", "folder"})):
+        world |= {name: value for name, value in source.items() if name not in others and name not in world}
     return world
+
+
+def without_fields(form: JsonObject, names: Collection[str]) -> dict[str, Json]:
+    """The stored entry without these fields, in the card's entry too."""
+    kept = {name: value for name, value in form.items() if name not in names}
+    if isinstance(original := kept.get(ORIGINAL), dict):
+        kept[ORIGINAL] = {name: value for name, value in original.items() if name not in names}
+    return kept
 
 
 def decode_entry(form: JsonObject) -> tuple[Entry, ImportReport]:

@@ -36,6 +36,7 @@ from tavernkit.playground.story.lorebooks.entry_fields import (
     entry_forms,
     form_in_book,
     new_entry,
+    without_fields,
 )
 from tavernkit.playground.story.lorebooks.links import append_book_event, link_book, places_that_name
 from tavernkit.playground.story.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of, places_in_order
@@ -272,8 +273,7 @@ async def update_entry(
         row = await entry_of(session, book, entry_id)
         if row.revision != revision:
             raise stale(_("entry"), EntryOut.of(row))
-        kept = {name: value for name, value in row.data.items() if name not in removed}
-        form = {**kept, **presentable(data), "uid": row.data.get("uid", row.uid)}
+        form = {**without_fields(row.data, removed), **presentable(data), "uid": row.data.get("uid", row.uid)}
         entry = _understood(form, changed=data)
         row.data, row.revision, row.updated_at = form, row.revision + 1, runtime.clock()
         for column, value in entry_columns(entry).items():
