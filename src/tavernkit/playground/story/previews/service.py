@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -31,13 +31,15 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess, active
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptTurn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, JsonObject, Value
+
+T = TypeVar("T")
 
 Change: TypeAlias = Literal["same", "removed", "added"]
 
@@ -206,6 +208,20 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    # Without the times of its stages: whoever looks twice sees the same.
+    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+
+
+async def next_inputs(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> PromptInputs:
+    """What the prompt for the next message is built from; for members of the space."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
@@ -227,11 +243,13 @@ async def preview_prompt(
                 inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
         except TavernKitError as error:
             raise _impossible(error) from error
+        return inputs
+
+
+async def in_preview(build: Callable[[], T]) -> T:
+    """Have a thread build something that nobody waits for but who looks at it."""
     try:
-        # Without the times of its stages: whoever looks twice sees the same.
-        return await asyncio.get_running_loop().run_in_executor(
-            _building, lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=())))
-        )
+        return await asyncio.get_running_loop().run_in_executor(_building, build)
     except TavernKitError as error:
         raise _impossible(error) from error
 
