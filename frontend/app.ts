@@ -19,8 +19,10 @@ import ImportDrop from "./controllers/import_drop"
 import ImportProgress from "./controllers/import_progress"
 import KeptOpen from "./controllers/kept_open"
 import LiveForm from "./controllers/live_form"
+import LiveRendering from "./controllers/live_rendering"
 import LiveSearch from "./controllers/live_search"
 import LocalTime from "./controllers/local_time"
+import MacroText from "./controllers/macro_text"
 import MessageActions from "./controllers/message_actions"
 import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
@@ -83,8 +85,10 @@ application.register("import-drop", ImportDrop)
 application.register("import-progress", ImportProgress)
 application.register("kept-open", KeptOpen)
 application.register("live-form", LiveForm)
+application.register("live-rendering", LiveRendering)
 application.register("live-search", LiveSearch)
 application.register("local-time", LocalTime)
+application.register("macro-text", MacroText)
 application.register("message-actions", MessageActions)
 application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)

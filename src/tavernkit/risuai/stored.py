@@ -69,6 +69,11 @@ class StoredNoun(StoredFields, frozen=True, kw_only=True):
         return fields
 
 
+def spelling_of(kind: type[StoredFields]) -> Mapping[str, str]:
+    """What RisuAI calls each field that it stores."""
+    return {name: key for name, key, *_ in _fields(kind)}
+
+
 class AssetName(Value, frozen=True, kw_only=True):
     """An asset as a character or module lists it: the name that macros use, where it is kept, and its kind of file."""
 

@@ -53,9 +53,13 @@ OUTCOMES = {
     "take part on a page":       "yes   yes yes       yes    404   yes           in",
     "see pages":                 "yes   yes yes       yes    yes   yes           in",
     "run the site on a page":    "403   403 403       403    403   yes           in",
+    "share one's own":           "403   403 404       404    404   404           401",
+    "share one's own on a page": "403   403 404       404    404   404           in",
 }  # fmt: skip
 
 TABLE = {
+    "share one's own": ["POST /presets/{preset_id}/share"],
+    "share one's own on a page": ["POST /presets/{preset_id}/share (page)"],
     "come in": ["POST /sessions", "POST /users", "GET /health (page)", "GET /docs (page)", "GET /docs/{name} (page)"],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
@@ -73,6 +77,7 @@ TABLE = {
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/import",
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
+        "GET /macros",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
         "GET /quick_replies", "POST /quick_replies", "POST /quick_replies/import",
         "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
@@ -103,6 +108,9 @@ TABLE = {
         "POST /presets/{preset_id}/duplicate", "GET /presets/{preset_id}/export", "GET /presets/{preset_id}/prompts",
         "POST /presets/{preset_id}/prompts", "PUT /presets/{preset_id}/prompts/order",
         "PATCH /presets/{preset_id}/prompts/{identifier}", "DELETE /presets/{preset_id}/prompts/{identifier}",
+        "DELETE /presets/{preset_id}/prompts/order", "POST /presets/{preset_id}/prompts/{identifier}/reset",
+        "GET /presets/{preset_id}/original", "POST /presets/{preset_id}/restore", "POST /presets/{preset_id}/render",
+        "GET /presets/{preset_id}/tokens",
         "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
         "POST /personas/{persona_id}/duplicate",
         "GET /quick_replies/{set_id}", "PATCH /quick_replies/{set_id}", "DELETE /quick_replies/{set_id}",
@@ -185,6 +193,7 @@ TABLE = {
         "GET /models (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",
+        "POST /presets (page)", "GET /macros (page)",
         "GET /personas (page)", "GET /personas/new (page)", "POST /personas (page)", "POST /personas/import (page)",
         "GET /quick-replies (page)", "POST /quick-replies (page)", "POST /quick-replies/import (page)",
         "GET /pipelines (page)", "POST /pipelines (page)", "POST /pipelines/import (page)",
@@ -207,7 +216,13 @@ TABLE = {
         "POST /lorebooks/{lorebook_id}/entries/{entry_id}/delete (page)",
         "POST /presets/{preset_id} (page)", "POST /presets/{preset_id}/delete (page)",
         "POST /presets/{preset_id}/duplicate (page)", "POST /presets/{preset_id}/prompts/enabled (page)",
-        "POST /presets/{preset_id}/prompts/move (page)",
+        "POST /presets/{preset_id}/prompts/move (page)", "POST /presets/{preset_id}/rendering (page)",
+        "POST /presets/{preset_id}/original (page)", "POST /presets/{preset_id}/orders (page)",
+        "POST /presets/{preset_id}/orders/delete (page)", "POST /presets/{preset_id}/prompts (page)",
+        "POST /presets/{preset_id}/prompts/edit (page)", "POST /presets/{preset_id}/prompts/reset (page)",
+        "POST /presets/{preset_id}/prompts/delete (page)", "POST /presets/{preset_id}/cards (page)",
+        "POST /presets/{preset_id}/cards/move (page)", "POST /presets/{preset_id}/cards/{place} (page)",
+        "POST /presets/{preset_id}/cards/{place}/delete (page)",
         "POST /personas/{persona_id} (page)", "POST /personas/{persona_id}/default (page)",
         "POST /personas/{persona_id}/picture (page)", "POST /personas/{persona_id}/picture/remove (page)",
         "POST /personas/{persona_id}/delete (page)",
@@ -252,6 +267,8 @@ TABLE = {
     "see one's page": [
         "GET /lorebooks/{lorebook_id} (page)", "GET /lorebooks/{lorebook_id}/entries/new (page)",
         "GET /lorebooks/{lorebook_id}/entries/{entry_id} (page)",
+        "GET /presets/{preset_id}/original (page)", "GET /presets/{preset_id}/prompts/new (page)",
+        "GET /presets/{preset_id}/prompts/edit (page)", "GET /presets/{preset_id}/cards/{place} (page)",
         "GET /presets/{preset_id} (page)", "GET /personas/{persona_id} (page)", "GET /pipelines/{profile_id} (page)",
         "GET /quick-replies/{set_id} (page)", "GET /quick-replies/{set_id}/buttons/new (page)",
         "GET /quick-replies/{set_id}/buttons/{button_id} (page)",
@@ -466,6 +483,38 @@ REQUESTS = {
     ),
     "PATCH /presets/{preset_id}/prompts/{identifier}": Ask(json={"settings_version": 0, "content": "Be brief."}),
     "DELETE /presets/{preset_id}/prompts/{identifier}": Ask(query="?settings_version=0"),
+    "DELETE /presets/{preset_id}/prompts/order": Ask(query="?settings_version=0&character_id=100001"),
+    "POST /presets/{preset_id}/prompts/{identifier}/reset": Ask(json={"settings_version": 0}),
+    "POST /presets/{preset_id}/restore": Ask(
+        path="/presets/{imported_id}/restore", json={"settings_version": 1, "path": ["temperature"]}
+    ),
+    "POST /presets/{preset_id}/render": Ask(path="/presets/{master_id}/render", json={}),
+    "GET /presets/{preset_id}/tokens": Ask(query="?conversation_id={conversation_id}"),
+    "POST /presets (page)": Ask(data={"name": "{fresh}", "kind": "text"}),
+    "POST /presets/{preset_id}/rendering (page)": Ask(path="/presets/{master_id}/rendering", data={"conversation": ""}),
+    "POST /presets/{preset_id}/original (page)": Ask(
+        path="/presets/{imported_id}/original", data={"settings_version": "1", "path": '["temperature"]'}
+    ),
+    "POST /presets/{preset_id}/orders (page)": Ask(data={"settings_version": "0", "character_id": "7"}),
+    "POST /presets/{preset_id}/orders/delete (page)": Ask(data={"settings_version": "0", "character_id": "100001"}),
+    "POST /presets/{preset_id}/prompts (page)": Ask(data={"settings_version": "0", "content": "Be brief."}),
+    "GET /presets/{preset_id}/prompts/edit (page)": Ask(query="?identifier=main"),
+    "POST /presets/{preset_id}/prompts/edit (page)": Ask(data={"settings_version": "0", "identifier": "main"}),
+    "POST /presets/{preset_id}/prompts/reset (page)": Ask(data={"settings_version": "0", "identifier": "main"}),
+    "POST /presets/{preset_id}/prompts/delete (page)": Ask(data={"settings_version": "0", "identifier": "main"}),
+    "POST /presets/{preset_id}/cards (page)": Ask(
+        path="/presets/{risuai_id}/cards", data={"settings_version": "0", "type": "plain"}
+    ),
+    "POST /presets/{preset_id}/cards/move (page)": Ask(
+        path="/presets/{risuai_id}/cards/move", data={"settings_version": "0", "moved": "0", "behind": "1"}
+    ),
+    "GET /presets/{preset_id}/cards/{place} (page)": Ask(path="/presets/{risuai_id}/cards/0"),
+    "POST /presets/{preset_id}/cards/{place} (page)": Ask(
+        path="/presets/{risuai_id}/cards/0", data={"settings_version": "0", "text": "Be brief."}
+    ),
+    "POST /presets/{preset_id}/cards/{place}/delete (page)": Ask(
+        path="/presets/{risuai_id}/cards/0/delete", data={"settings_version": "0"}
+    ),
     "POST /personas": Ask(json={"name": "{fresh}"}),
     "POST /personas/import": Ask(files=a_file(b'{"personas": {"a.png": "Kit"}, "persona_descriptions": {}}')),
     "PATCH /personas/{persona_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
@@ -501,9 +550,7 @@ REQUESTS = {
     "POST /presets/{preset_id}/prompts/enabled (page)": Ask(
         data={"settings_version": "0", "identifier": "main", "enabled": "false"}
     ),
-    "POST /presets/{preset_id}/prompts/move (page)": Ask(
-        data={"settings_version": "0", "identifier": "main", "direction": "up"}
-    ),
+    "POST /presets/{preset_id}/prompts/move (page)": Ask(data={"settings_version": "0", "moved": "main"}),
     "POST /pipelines (page)": Ask(data={"name": "{fresh}"}),
     "POST /pipelines/import (page)": Ask(files=a_file(b'{"name": "Tides", "pipelines": []}')),
     "POST /pipelines/examples (page)": Ask(data={"example": "pre_thinking"}),

@@ -25,6 +25,7 @@ LISTS_OF_ALL = [
     "GET /conversations/{conversation_id}/toggles",
     "GET /conversations/{conversation_id}/variables",
     "GET /lorebook_links",
+    "GET /macros",
     "GET /presets/{preset_id}/prompts",
 ]
 """What is short by its nature, and comes whole."""

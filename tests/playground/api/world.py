@@ -241,6 +241,19 @@ class Things:
         data = {"prompts": [prompt], "prompt_order": [order]}
         return str((await self._post("/presets", json={"kind": "chat", "name": f"Calm {uuid4()}", "data": data}))["id"])
 
+    async def _imported_id(self) -> str:
+        """A preset that is no longer as it was imported."""
+        made = await self._post("/presets/import", files=a_file(b'{"temperature": 0.5, "prompts": []}', "wild.json"))
+        address = f"/presets/{made['preset']['id']}"
+        await self.world.owner("PATCH", address, json={"settings_version": 0, "data": {"temperature": 0.9}})
+        return str(made["preset"]["id"])
+
+    async def _master_id(self) -> str:
+        return str((await self._post("/presets", json={"kind": "master", "name": f"Whole {uuid4()}"}))["id"])
+
+    async def _risuai_id(self) -> str:
+        return str((await self._post("/presets", json={"kind": "risuai", "name": f"Cards {uuid4()}"}))["id"])
+
     async def _profile_id(self) -> str:
         return str((await self._post("/pipeline_profiles", json={"name": f"Weather {uuid4()}"}))["id"])
 

@@ -19,6 +19,7 @@ from tavernkit.playground.edge.api.injections import router as injections_api
 from tavernkit.playground.edge.api.jobs import router as jobs_api
 from tavernkit.playground.edge.api.lorebooks import links_router as lorebook_links_api
 from tavernkit.playground.edge.api.lorebooks import router as lorebooks_api
+from tavernkit.playground.edge.api.macros import router as macros_api
 from tavernkit.playground.edge.api.members import router as members_api
 from tavernkit.playground.edge.api.messages import router as messages_api
 from tavernkit.playground.edge.api.paths import global_router as global_variables_api
@@ -49,11 +50,13 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
 from tavernkit.playground.edge.pages.lorebooks import router as lorebooks
+from tavernkit.playground.edge.pages.macros import router as macros
 from tavernkit.playground.edge.pages.members import router as members_tab
 from tavernkit.playground.edge.pages.messages import router as messages
 from tavernkit.playground.edge.pages.personas import router as personas
 from tavernkit.playground.edge.pages.pipelines import router as pipelines
 from tavernkit.playground.edge.pages.pipelines_panel import router as pipelines_tab
+from tavernkit.playground.edge.pages.preset_parts import router as preset_parts
 from tavernkit.playground.edge.pages.presets import router as presets
 from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
 from tavernkit.playground.edge.pages.providers import router as providers
@@ -66,7 +69,8 @@ from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
+    *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, preset_parts),
+    *(macros, personas),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts, documentation, quick_replies),
 )
@@ -74,7 +78,8 @@ NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api),
-    *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
+    *(lorebooks_api, lorebook_links_api, presets_api, macros_api, personas_api),
+    *(pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api, quick_replies_api, quick_replies_used_api),
 )
 """Of the JSON API."""

@@ -305,8 +305,8 @@ class QuickReplyLink(DatedRow):
 
 
 class Preset(EditedRow):
-    """A preset of one of SillyTavern's kinds, or of RisuAI, or a module of RisuAI; `data` is the file, unpacked. One
-    without an owner is everybody's."""
+    """A preset of one of SillyTavern's kinds, or of RisuAI, or a module of RisuAI; `data` is the file, unpacked, and
+    `original` the file as it was imported. One without an owner is everybody's."""
 
     __tablename__ = "presets"
     __table_args__ = (
@@ -321,6 +321,7 @@ class Preset(EditedRow):
     name: Mapped[str] = mapped_column(String(200))
     description: Mapped[str] = mapped_column(String(2000), default="")
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    original: Mapped[dict[str, Any] | None] = mapped_column(JsonText, deferred=True)
     settings_version: Mapped[int] = mapped_column(default=0)
 
 

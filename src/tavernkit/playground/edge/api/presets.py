@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.paging import behind_name
 from tavernkit.playground.base.schemas import Document, StrictModel
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.edge.api.files import attachment, json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
@@ -22,13 +22,17 @@ from tavernkit.playground.story.presets.documents import (
     NewPreset,
     NewPrompt,
     OrderPrompts,
+    OriginalOut,
     PatchPreset,
     PatchPrompt,
     PresetOut,
     PresetSummary,
+    ResetPrompt,
+    RestoreField,
 )
+from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER, listed_prompts, other_orders
 from tavernkit.playground.story.presets.queries import Kind, decode_preset
-from tavernkit.playground.story.presets.service import listed_prompts
+from tavernkit.playground.story.previews.presets import measure_preset, render_preset
 from tavernkit.risuai.files import write_preset_file, write_risum
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import RisuSettings
@@ -86,16 +90,48 @@ class PromptsOut(BaseModel):
 
     preset_id: UUID
     settings_version: int
+    character_id: str = Field(description="Whose order it is; 100001 is the one for all characters.")
+    orders: list[str] = Field(description="Characters that have an order of their own.")
     prompts: list[PresetPromptOut]
 
 
-def prompts_out(row: Preset, preset: ChatPreset) -> PromptsOut:
+def prompts_out(row: Preset, preset: ChatPreset, character_id: str = EVERY_CHARACTER) -> PromptsOut:
     """The prompt manager of a preset, for a client."""
     return PromptsOut(
         preset_id=row.id,
         settings_version=row.settings_version,
-        prompts=[PresetPromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset)],
+        character_id=character_id,
+        orders=list(map(storable, other_orders(preset))),
+        prompts=[PresetPromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset, character_id)],
     )
+
+
+class RenderPreset(StrictModel):
+    """What to make one text of."""
+
+    conversation_id: UUID | None = Field(default=None, description="Null for a small sample conversation.")
+    data: dict[str, Any] = Field(default={}, description="Fields that are not saved, in place of those of the file.")
+
+
+class RenderedOut(BaseModel):
+    """The text that a text completion would send."""
+
+    text: str
+
+
+class PresetTokensOut(Document):
+    """How many tokens the prompts of a preset take in the next prompt of a conversation."""
+
+    parts: dict[str, int] = Field(description="By the identifier of a prompt, or the place of a card of RisuAI.")
+    others: int
+    total: int
+    budget: int
+
+
+OfCharacter = Annotated[
+    str, Query(min_length=1, max_length=200, description="Whose order; without it, the one for all characters.")
+]
+SeenVersion = Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")]
 
 
 router = APIRouter(prefix="/presets", tags=["presets"])
@@ -173,12 +209,48 @@ async def export_preset(caller: ApiCaller, preset_id: UUID) -> Response:
     return download(row)
 
 
+@router.post("/{preset_id}/share", responses=documented())
+async def share_preset(caller: ApiCaller, preset_id: UUID) -> PresetOut:
+    """Make a preset everybody's; for administrators."""
+    return PresetOut.of(await service.share_preset(*caller, preset_id))
+
+
+@router.get("/{preset_id}/original", responses=documented())
+async def compare_preset(caller: ApiCaller, preset_id: UUID) -> OriginalOut:
+    """The file that the preset was imported from, and what is different today."""
+    _row, compared = await service.compare_preset(*caller, preset_id)
+    return compared
+
+
+@router.post("/{preset_id}/restore", responses=documented(409))
+async def restore_field(caller: ApiCaller, preset_id: UUID, restore: RestoreField) -> PresetOut:
+    """Have one field again as it was imported."""
+    return PresetOut.of(await service.restore_field(*caller, preset_id, restore))
+
+
+@router.post("/{preset_id}/render", responses=documented(409))
+@takes(service.MAX_FILE_BYTES)
+async def render_text(caller: ApiCaller, preset_id: UUID, wanted: RenderPreset) -> RenderedOut:
+    """The text that a preset or template of text completion makes of a conversation."""
+    row = await caller.read(queries.preset_for, preset_id)
+    preset = decode_preset(row.kind, {**row.data, **presentable(wanted.data)})[0]
+    return RenderedOut(text=await render_preset(*caller, preset, wanted.conversation_id))
+
+
+@router.get("/{preset_id}/tokens", responses=documented(409))
+async def measure_prompts(caller: ApiCaller, preset_id: UUID, conversation_id: UUID) -> PresetTokensOut:
+    """How many tokens each prompt of the preset takes in a conversation."""
+    row = await caller.read(queries.preset_for, preset_id)
+    preset = decode_preset(row.kind, row.data)[0]
+    return PresetTokensOut.of_row(await measure_preset(*caller, preset, conversation_id))
+
+
 @router.get("/{preset_id}/prompts", responses=documented())
-async def list_prompts(caller: ApiCaller, preset_id: UUID) -> PromptsOut:
+async def list_prompts(caller: ApiCaller, preset_id: UUID, character_id: OfCharacter = EVERY_CHARACTER) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
     row = await caller.read(queries.preset_for, preset_id)
     preset = decode_preset(row.kind, row.data)[0]
-    return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset())
+    return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset(), character_id)
 
 
 @router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
@@ -190,13 +262,27 @@ async def add_prompt(caller: ApiCaller, preset_id: UUID, new: NewPrompt) -> Prom
 @router.put("/{preset_id}/prompts/order", responses=documented(409))
 async def order_prompts(caller: ApiCaller, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
     """Put the prompts into an order, each switched on or off; those not named are not sent."""
-    return prompts_out(*await service.order_prompts(*caller, preset_id, new))
+    return prompts_out(*await service.order_prompts(*caller, preset_id, new), new.character_id)
+
+
+@router.delete("/{preset_id}/prompts/order", responses=documented(409))
+async def remove_order(
+    caller: ApiCaller, preset_id: UUID, character_id: OfCharacter, settings_version: SeenVersion
+) -> PromptsOut:
+    """Delete the order of one character; of all characters, the default order counts again."""
+    return prompts_out(*await service.remove_order(*caller, preset_id, character_id, settings_version))
 
 
 @router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def change_prompt(caller: ApiCaller, preset_id: UUID, identifier: str, patch: PatchPrompt) -> PromptsOut:
     """Change a prompt, or switch it on or off."""
-    return prompts_out(*await service.change_prompt(*caller, preset_id, identifier, patch))
+    return prompts_out(*await service.change_prompt(*caller, preset_id, identifier, patch), patch.character_id)
+
+
+@router.post("/{preset_id}/prompts/{identifier}/reset", responses=documented(409))
+async def reset_prompt(caller: ApiCaller, preset_id: UUID, identifier: str, reset: ResetPrompt) -> PromptsOut:
+    """Give one of SillyTavern's own prompts its built-in text again."""
+    return prompts_out(*await service.reset_prompt(*caller, preset_id, identifier, reset.settings_version))
 
 
 @router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
@@ -204,7 +290,10 @@ async def remove_prompt(
     caller: ApiCaller,
     preset_id: UUID,
     identifier: str,
-    settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],
+    settings_version: SeenVersion,
+    character_id: OfCharacter = EVERY_CHARACTER,
 ) -> PromptsOut:
-    """Take a prompt out of the order; one that is not SillyTavern's own is deleted."""
-    return prompts_out(*await service.remove_prompt(*caller, preset_id, identifier, settings_version))
+    """Take a prompt out of the order; one that is not SillyTavern's own is deleted, unless only one character's order
+    is meant."""
+    changed = await service.remove_prompt(*caller, preset_id, identifier, settings_version, character_id=character_id)
+    return prompts_out(*changed, character_id)

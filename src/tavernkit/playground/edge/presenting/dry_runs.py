@@ -86,7 +86,7 @@ async def dry_run_form(
         return DryRunFormView(
             profile_id=str(profile.id),
             profile_name=shown_name(profile.name),
-            stories=await _stories(session, viewer, chosen),
+            stories=await story_choices(session, viewer, chosen),
             trigger=trigger,
             with_reply=with_reply,
             problem=problem,
@@ -111,7 +111,7 @@ async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_i
     return await to_thread.run_sync(_view, job, form)
 
 
-async def _stories(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -> tuple[ChoiceView, ...]:
+async def story_choices(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -> tuple[ChoiceView, ...]:
     """Each by its name, and by what was said in it last: many have the same name."""
     stories: dict[UUID, str] = {}
     for one in await recent_stories(session, viewer, limit=STORIES_SHOWN):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,16 +18,19 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.edge.views.preset_fields import PROMPT_ROLES, FieldGroup, field_groups, provider_kinds
+from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER, listed_prompts, other_orders
 from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
-from tavernkit.playground.story.presets.service import listed_prompts
+from tavernkit.playground.story.previews.presets import PresetTokens, measure_preset
+from tavernkit.playground.story.prompting.fitting import PARTS
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.risuai.module import Module
+from tavernkit.risuai.settings import PromptCard
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Json, Value
 
 PRESETS_PER_PAGE = 200
-FACTS_SHOWN = 300
 SHORT_FACT = 80
 
 KIND_NAMES: Final[Mapping[str, str]] = {
@@ -40,29 +44,32 @@ KIND_NAMES: Final[Mapping[str, str]] = {
     "risuai": _("RisuAI presets"),
     "module": _("RisuAI modules"),
 }
+NEW_KINDS: Final = tuple(kind for kind in KIND_NAMES if kind != "module")
+"""Modules are made in RisuAI."""
 CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
 
+TEXT_KINDS: Final = frozenset({"text", "instruct", "context", "system_prompt", "reasoning", "master"})
+"""The kinds that a text completion is put together from."""
+
 PLAIN_CARD: Final = _("default format")
 """What a card says that has no text of its own."""
-
-_TEMPLATE: Final = "promptTemplate"
-"""Where a preset of RisuAI has its cards."""
-
-SAMPLERS: Final[Mapping[str, str]] = {
-    "temperature": _("Temperature"),
-    "top_p": _("Top P"),
-    "top_k": _("Top K"),
-    "min_p": _("Min P"),
-    "top_a": _("Top A"),
-    "frequency_penalty": _("Frequency penalty"),
-    "presence_penalty": _("Presence penalty"),
-    "repetition_penalty": _("Repetition penalty"),
-    "seed": _("Seed"),
-    "openai_max_context": _("Context size"),
-    "openai_max_tokens": _("Response length"),
+CARD_ROLES: Final[Mapping[str, str]] = {"system": _("System"), "user": _("User"), "bot": _("Assistant")}
+CARD_NAMES: Final[Mapping[str, str]] = {
+    "plain": _("Prompt"),
+    "jailbreak": _("Jailbreak"),
+    "cot": _("Chain of thought"),
+    "chatML": _("ChatML"),
+    "persona": _("Persona"),
+    "description": _("Character description"),
+    "authornote": _("Author's note"),
+    "lorebook": _("Lore"),
+    "postEverything": _("Post everything"),
+    "memory": _("Memory"),
+    "chat": _("Chat history"),
+    "cache": _("Cache point"),
 }
-ROLES: Final[Mapping[str, str]] = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
+EXCERPT: Final = 160
 
 
 class PresetRow(Value, frozen=True, kw_only=True):
@@ -94,22 +101,34 @@ class PresetsView(Value, frozen=True, kw_only=True):
 
 
 class PresetPromptView(Value, frozen=True, kw_only=True):
-    """A prompt of the prompt manager; `enabled` is None for one that is in no place of the order."""
+    """A prompt of the prompt manager; `enabled` is None for one that is in no place of the order. `share` is its part
+    of the largest one, in percent."""
 
     identifier: str
     name: str
     role: str
     place: str
-    content: str
+    excerpt: str
     is_marker: bool
     enabled: bool | None
     tokens: int
-    is_first: bool = False
-    is_last: bool = False
+    share: float
+
+
+class CardView(Value, frozen=True, kw_only=True):
+    """A card of RisuAI's template."""
+
+    place: int
+    name: str
+    type: str
+    role: str
+    excerpt: str
+    tokens: int
+    share: float
 
 
 class PresetFactView(Value, frozen=True, kw_only=True):
-    """A field of a preset."""
+    """A part of a module."""
 
     name: str
     value: str | float
@@ -117,15 +136,29 @@ class PresetFactView(Value, frozen=True, kw_only=True):
 
 
 class PresetView(PresetRow, frozen=True, kw_only=True):
-    """A preset. `is_copied`: who changes it gets a copy of their own."""
+    """A preset. `is_copied`: who changes it gets a copy of their own. `measured` has the tokens of its parts in a
+    conversation; without it, they are those of their texts."""
 
     kind: str
+    kind_name: str
     version: int
     is_copied: bool
-    is_chat: bool
-    prompts: tuple[PresetPromptView, ...]
-    facts: tuple[PresetFactView, ...]
-    further_facts: int
+    can_be_shared: bool
+    prompts: tuple[PresetPromptView, ...] = ()
+    orders: Mapping[str, str] = {}
+    order: str = EVERY_CHARACTER
+    cards: tuple[CardView, ...] | None = None
+    card_types: Mapping[str, str] = {}
+    groups: tuple[FieldGroup, ...] = ()
+    providers: Mapping[str, str] = {}
+    provider: str = ""
+    facts: tuple[PresetFactView, ...] = ()
+    measured: PresetTokens | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it makes one text of a chat."""
+        return self.kind in TEXT_KINDS
 
 
 async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> PresetsView:
@@ -153,31 +186,52 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
     )
 
 
-async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> PresetView:
-    """A preset in words."""
+async def preset_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    *,
+    order: str = EVERY_CHARACTER,
+    provider: str = "",
+    conversation_id: UUID | None = None,
+) -> PresetView:
+    """A preset with its fields; `order` is the character whose order is shown, `provider` the kind whose ranges count,
+    and the tokens are those of the next prompt in a conversation."""
     async with runtime.database.read() as session:
         row = await preset_for(session, viewer, preset_id)
         default = await default_preset_id(session, viewer.user_id)
     preset = decode_preset(row.kind, row.data)[0]
+    measured = None
+    if conversation_id is not None and isinstance(preset, ChatPreset | RisuSettings):
+        measured = await measure_preset(runtime, viewer, preset, conversation_id)
+    parts: dict[str, Any] = {}
     match preset:
         case ChatPreset():
-            facts = _samplers(preset)
+            parts["prompts"] = await to_thread.run_sync(_prompts, preset, order, measured)
+            parts["orders"] = {EVERY_CHARACTER: _("All characters")} | {
+                storable(name): _("Character {id}", id=shown_name(storable(name))) for name in other_orders(preset)
+            }
         case RisuSettings():
-            facts = _cards(preset) + _fields({key: value for key, value in row.data.items() if key != _TEMPLATE})
+            parts["card_types"] = CARD_NAMES
+            parts["cards"] = await to_thread.run_sync(_cards, preset, measured)
         case Module():
-            facts = _module_parts(preset)
-        case _:
-            facts = _fields(row.data)
+            parts["facts"] = tuple(_module_parts(preset))
+    providers = provider_kinds(row.kind)
+    chosen = provider if provider in providers else ""
     return PresetView(
         name=row.name,
         **_common(row, viewer, default),
-        kind=KIND_NAMES[row.kind],
+        kind=row.kind,
+        kind_name=KIND_NAMES[row.kind],
         version=row.settings_version,
         is_copied=row.owner_id is None and not viewer.is_administrator,
-        is_chat=isinstance(preset, ChatPreset),
-        prompts=await to_thread.run_sync(_prompts, preset) if isinstance(preset, ChatPreset) else (),
-        facts=tuple(facts[:FACTS_SHOWN]),
-        further_facts=max(0, len(facts) - FACTS_SHOWN),
+        can_be_shared=viewer.is_administrator and row.owner_id is not None,
+        groups=field_groups(row.kind, row.data, chosen),
+        providers=providers,
+        provider=chosen,
+        order=order,
+        measured=measured,
+        **parts,
     )
 
 
@@ -192,50 +246,74 @@ def _common(row: Preset, viewer: Viewer, default: UUID | None) -> dict[str, Any]
     }
 
 
-def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
+def _prompts(preset: ChatPreset, order: str, measured: PresetTokens | None) -> tuple[PresetPromptView, ...]:
     estimator = default_estimator()
-    listed = listed_prompts(preset)
-    ordered = sum(enabled is not None for prompt, enabled in listed)
+    prompts = listed_prompts(preset, order)
+    tokens = [
+        estimator.estimate(prompt.content) if measured is None else measured.parts.get(prompt.identifier, 0)
+        for prompt, _enabled in prompts
+    ]
+    most = max(tokens, default=0)
     return tuple(
         PresetPromptView(
             identifier=storable(prompt.identifier),
-            name=_prompt_name(prompt),
-            role=ROLES.get(prompt.role, storable(prompt.role)),
+            name=prompt_name(prompt),
+            role=PROMPT_ROLES.get(prompt.role, storable(prompt.role)),
             place=_place(prompt),
-            content=storable(prompt.content),
+            excerpt=_excerpt(prompt.content),
             is_marker=prompt.marker,
             enabled=enabled,
-            tokens=estimator.estimate(prompt.content),
-            is_first=place == 0,
-            is_last=place == ordered - 1,
+            tokens=count,
+            share=_share(count, most),
         )
-        for place, (prompt, enabled) in enumerate(listed)
+        for (prompt, enabled), count in zip(prompts, tokens, strict=True)
     )
+
+
+def _cards(preset: RisuSettings, measured: PresetTokens | None) -> tuple[CardView, ...] | None:
+    if preset.template is None:
+        return None
+    estimator = default_estimator()
+    tokens = [
+        estimator.estimate(card.text) if measured is None else measured.parts.get(str(place), 0)
+        for place, card in enumerate(preset.template)
+    ]
+    most = max(tokens, default=0)
+    return tuple(
+        CardView(
+            place=place,
+            name=card_name(card),
+            type=storable(card.type),
+            role=CARD_ROLES.get(card.role, storable(card.role)) if card.text else "",
+            excerpt=_excerpt(card.text or card.inner_format or "") or PLAIN_CARD,
+            tokens=count,
+            share=_share(count, most),
+        )
+        for place, (card, count) in enumerate(zip(preset.template, tokens, strict=True))
+    )
+
+
+def _share(count: int, most: int) -> float:
+    return round(100 * count / most, 1) if most else 0
+
+
+def _excerpt(text: str) -> str:
+    return shorten(storable(text[:EXCERPT]), EXCERPT, placeholder="…")
 
 
 def _place(prompt: PresetPrompt) -> str:
     return _("at depth {depth}", depth=prompt.injection_depth) if prompt.injection_position == 1 else ""
 
 
-def _prompt_name(prompt: PresetPrompt) -> str:
-    name = storable(prompt.name or prompt.identifier)
+def prompt_name(prompt: PresetPrompt) -> str:
+    """What a prompt is called on a page."""
+    name = storable(prompt.name) or PARTS.get(prompt.identifier, "") or storable(prompt.identifier)
     return shown_name(name) if name.strip() else _("Unnamed")
 
 
-def _samplers(preset: ChatPreset) -> list[PresetFactView]:
-    values = {name: getattr(preset, field) for field, name in SAMPLERS.items()}
-    return [
-        PresetFactView(name=name, value=int(value) if float(value).is_integer() else value)
-        for name, value in values.items()
-    ]
-
-
-def _cards(preset: RisuSettings) -> list[PresetFactView]:
-    """The cards of RisuAI's template, in their order."""
-    return [
-        _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or PLAIN_CARD)
-        for number, card in enumerate(preset.template or (), start=1)
-    ]
+def card_name(card: PromptCard) -> str:
+    """What a card is called on a page."""
+    return shown_name(storable(card.name)) if card.name.strip() else CARD_NAMES.get(card.type, storable(card.type))
 
 
 def _module_parts(module: Module) -> list[PresetFactView]:
@@ -253,18 +331,6 @@ def _module_parts(module: Module) -> list[PresetFactView]:
         for name, value in parts.items()
         if value
     ]
-
-
-def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
-    """The fields of a file in its order; what is inside another comes with the name of that."""
-    facts: list[PresetFactView] = []
-    for key, value in data.items():
-        name = f"{above}{key}"
-        if isinstance(value, dict):
-            facts += _fields(value, f"{name}.")
-        elif value not in ("", None, []):
-            facts.append(_fact(name, value))
-    return facts
 
 
 def _fact(name: str, value: Json) -> PresetFactView:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Preset
-from tavernkit.playground.base.schemas import StoredDocument, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel, patching, showing
 from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER
 from tavernkit.playground.story.presets.queries import Kind
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -21,6 +22,12 @@ Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_ve
 
 
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+CharacterId = Annotated[
+    str,
+    Field(min_length=1, max_length=200, description="Whose order; 100001 is the one for all characters, which counts."),
+]
 
 
 class PresetNaming(StrictModel):
@@ -37,6 +44,9 @@ class NewPreset(PresetNaming):
 class PatchPreset(PresetNaming):
     settings_version: Version
     data: dict[str, Any] = Field(default={}, description="The fields to change; the others stay as they are.")
+    remove: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)] = Field(
+        default=[], description="Fields to take out of the file."
+    )
 
 
 @showing
@@ -71,6 +81,8 @@ class PromptFields(StrictModel):
     injection_order: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] | None = None
     injection_trigger: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=50)] | None = None
     forbid_overrides: bool | None = None
+    marker: bool | None = Field(default=None, description="Filled in automatically, as its identifier says.")
+    system_prompt: bool | None = Field(default=None, description="One of SillyTavern's own.")
 
     def given(self) -> dict[str, Any]:
         """The fields of a prompt that are named, ready for one."""
@@ -91,6 +103,11 @@ class NewPrompt(PromptFields):
 class PatchPrompt(PromptFields):
     settings_version: Version
     enabled: bool | None = None
+    character_id: CharacterId = EVERY_CHARACTER
+
+
+class ResetPrompt(StrictModel):
+    settings_version: Version
 
 
 class PromptPlace(StrictModel):
@@ -101,3 +118,26 @@ class PromptPlace(StrictModel):
 class OrderPrompts(StrictModel):
     settings_version: Version
     order: list[PromptPlace] = Field(max_length=1000)
+    character_id: CharacterId = EVERY_CHARACTER
+
+
+class RestoreField(StrictModel):
+    settings_version: Version
+    path: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=10)]
+
+
+class DifferenceOut(Document):
+    """A field that is not as it was imported."""
+
+    path: list[str] = Field(description="Names of fields; a prompt by its identifier, an order by its character.")
+    now: Any
+    before: Any
+    is_new: bool = Field(description="It was not in the file.")
+    is_gone: bool = Field(description="It is no longer in the preset.")
+
+
+class OriginalOut(BaseModel):
+    """The file that a preset was imported from, unpacked, and what is different today."""
+
+    original: dict[str, Any] | None = Field(description="Null where nobody knows it.")
+    differences: list[DifferenceOut]

@@ -83,13 +83,6 @@ def decode_preset(kind: str, data: JsonObject) -> tuple[AnyPreset, ImportReport]
     return preset, report.build(kind)
 
 
-def blank_preset(kind: str) -> dict[str, Json]:
-    """The file of a new preset, with the defaults of its platform."""
-    if kind == MODULE:
-        return write_module(Module())
-    return {} if kind == RISUAI else write_preset(KINDS[kind]())
-
-
 def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
     if _is_module(file):
@@ -127,6 +120,11 @@ async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, 
     """One of the person's own presets, or one of everybody's."""
     query = select(Preset).where(Preset.id == preset_id, _visible(viewer))
     return existing(await session.scalar(query.with_for_update() if lock else query), _("preset"))
+
+
+async def original_of(session: AsyncSession, preset: Preset) -> dict[str, Json] | None:
+    """The file that the preset was imported from; None for one that was made here, or imported by earlier versions."""
+    return await session.scalar(select(Preset.original).where(Preset.id == preset.id))
 
 
 async def presets_page(

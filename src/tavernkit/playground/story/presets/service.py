@@ -1,8 +1,6 @@
-"""What a person does with presets, and with the prompts of a chat preset.
+"""What a person does with presets, with the prompts of a chat preset and with the cards of RisuAI's.
 
-One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed. As in
-SillyTavern, the order of prompts that counts is the one for all characters, and without one the default order. A prompt
-that is not in it is kept, but not sent.
+One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-import msgspec
 from anyio import to_thread
 from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -26,127 +23,48 @@ from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
+from tavernkit.playground.story.presets.blank import blank_preset
+from tavernkit.playground.story.presets.cards import with_card, with_changed_card, with_moved_card, without_card
 from tavernkit.playground.story.presets.documents import (
+    DifferenceOut,
     NewPreset,
     NewPrompt,
     OrderPrompts,
+    OriginalOut,
     PatchPreset,
     PatchPrompt,
     PresetOut,
+    RestoreField,
+)
+from tavernkit.playground.story.presets.originals import differences, restored
+from tavernkit.playground.story.presets.prompts import (
+    EVERY_CHARACTER,
+    with_built_in_text,
+    with_changed_prompt,
+    with_ordered_prompts,
+    with_prompt,
+    with_written_prompt,
+    without_order,
+    without_prompt,
 )
 from tavernkit.playground.story.presets.queries import (
-    blank_preset,
+    KINDS,
     decode_preset,
     default_key,
     default_preset_id,
     free_name,
     is_name_taken,
     kind_of,
+    original_of,
     places_of,
     preset_for,
     read_file,
 )
-from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.chat_completion.entries import prompt_order
-from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptOrder, PromptToggle, write_preset
+from tavernkit.reading import ImportReport, ReportBuilder
+from tavernkit.risuai.settings import PromptCard, RisuSettings, write_settings
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset
+from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.values import Json, JsonObject
-
-EVERY_CHARACTER = 100001
-MAX_PROMPTS = 1000
-
-
-def listed_prompts(preset: ChatPreset) -> list[tuple[PresetPrompt, bool | None]]:
-    """The prompts that are in the order, in it, each with whether it is sent; then the others, with None."""
-    prompts = {prompt.identifier: prompt for prompt in preset.prompts}
-    ordered = [
-        (prompts[toggle.identifier], toggle.enabled) for toggle in prompt_order(preset) if toggle.identifier in prompts
-    ]
-    placed = {prompt.identifier for prompt, _ in ordered}
-    return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
-
-
-def with_prompt(preset: ChatPreset, prompt: PresetPrompt, *, position: int | None, enabled: bool) -> ChatPreset:
-    """Put a new prompt into the order, at the end unless a place is named."""
-    if _find(preset, prompt.identifier) is not None:
-        raise Refused(
-            "taken",
-            _(
-                "A prompt with the identifier “{identifier}” already exists. Choose another one.",
-                identifier=prompt.identifier,
-            ),
-        )
-    if len(preset.prompts) >= MAX_PROMPTS:
-        raise Refused("conflict", _("The preset is full. The limit is {limit} prompts.", limit=MAX_PROMPTS))
-    order = list(prompt_order(preset))
-    order.insert(
-        len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
-    )
-    return _with_order(preset.with_(prompts=(*preset.prompts, prompt)), order)
-
-
-def with_changed_prompt(
-    preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None
-) -> ChatPreset:
-    """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
-    found = existing(_find(preset, identifier), _("prompt"))
-    if found.marker and "content" in fields:
-        raise Refused(
-            "invalid", _("This prompt is a marker. Its text is filled in automatically and cannot be edited.")
-        )
-    if fields:
-        changed = msgspec.structs.replace(found, **fields)
-        preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
-    if enabled is None:
-        return preset
-    order = list(prompt_order(preset))
-    if all(toggle.identifier != identifier for toggle in order):
-        order.append(PromptToggle(identifier=identifier))
-    toggled = [toggle.with_(enabled=enabled) if toggle.identifier == identifier else toggle for toggle in order]
-    return _with_order(preset, toggled)
-
-
-def without_prompt(preset: ChatPreset, identifier: str) -> ChatPreset:
-    """Take a prompt out of the order, and out of the preset if it is not one of SillyTavern's own."""
-    found = existing(_find(preset, identifier), _("prompt"))
-    order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
-    if not (found.system_prompt or found.marker):
-        preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
-    return _with_order(preset, order)
-
-
-def with_ordered_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> ChatPreset:
-    """The new order, with who is sent; prompts that are not named leave it."""
-    named = [identifier for identifier, _ in order]
-    known = {prompt.identifier for prompt in preset.prompts}
-    if len(set(named)) != len(named) or not known.issuperset(named):
-        raise Refused("invalid", _("The order names a prompt twice, or one that is not in the preset."))
-    before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
-    return _with_order(
-        preset,
-        [
-            before.get(identifier, PromptToggle(identifier=identifier)).with_(enabled=enabled)
-            for identifier, enabled in order
-        ],
-    )
-
-
-def _find(preset: ChatPreset, identifier: str) -> PresetPrompt | None:
-    return next((prompt for prompt in preset.prompts if prompt.identifier == identifier), None)
-
-
-def _with_order(preset: ChatPreset, toggles: Sequence[PromptToggle]) -> ChatPreset:
-    order = tuple(toggles)
-    if not any(map(_is_for_all, preset.prompt_order)):
-        new = PromptOrder(character_id=EVERY_CHARACTER, order=order)
-        return preset.with_(prompt_order=(*preset.prompt_order, new))
-    return preset.with_(
-        prompt_order=tuple(known.with_(order=order) if _is_for_all(known) else known for known in preset.prompt_order)
-    )
-
-
-def _is_for_all(order: PromptOrder) -> bool:
-    return str(order.character_id) == str(EVERY_CHARACTER)
-
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 NAMELESS = "Preset"
@@ -167,6 +85,7 @@ async def import_preset(
         kind = kind_of(preset)
         free = await free_name(session, viewer.user_id, kind, wanted)
         row = _row(runtime, viewer.user_id, kind, free, document)
+        row.original = document
         session.add(row)
         return row, report
 
@@ -202,8 +121,7 @@ async def update_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID, patch
         owner_id = viewer.user_id if _is_copied(row, viewer) else row.owner_id
         if name != row.name and await is_name_taken(session, owner_id, row.kind, name):
             raise _taken(name)
-        document = {**row.data, **presentable(patch.data)}
-        _check_document(row.kind, document, changed=patch.data)
+        document = _patched(row.kind, row.data, patch)
         target = await _change(runtime, session, viewer, row, document, name=name)
         if patch.description is not None:
             target.description = storable(patch.description)
@@ -250,16 +168,59 @@ async def change_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> tuple[Preset, ChatPreset]:
     """Change a prompt of a chat preset, or switch it on or off."""
-    fields, enabled = patch.given(), patch.enabled
-    change = partial(with_changed_prompt, identifier=identifier, fields=fields, enabled=enabled)
+    change = partial(
+        with_changed_prompt,
+        identifier=identifier,
+        fields=patch.given(),
+        enabled=patch.enabled,
+        character_id=patch.character_id,
+    )
     return await _edit(runtime, viewer, preset_id, patch.settings_version, change)
 
 
-async def remove_prompt(
+async def write_prompt(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    identifier: str,
+    settings_version: int,
+    *,
+    changed: JsonObject,
+    removed: Sequence[str],
+    is_sent: bool | None,
+    character_id: str = EVERY_CHARACTER,
+) -> tuple[Preset, ChatPreset]:
+    """Change a prompt as its file has it; `is_sent` is None for one that is to be in no place of the order."""
+    change = partial(
+        with_written_prompt,
+        identifier=identifier,
+        changed=presentable(changed),
+        removed=removed,
+        is_sent=is_sent,
+        character_id=character_id,
+    )
+    return await _edit(runtime, viewer, preset_id, settings_version, change)
+
+
+async def reset_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
 ) -> tuple[Preset, ChatPreset]:
-    """Take a prompt out of a chat preset."""
-    change = partial(without_prompt, identifier=identifier)
+    """Give one of SillyTavern's own prompts its built-in text again."""
+    change = partial(with_built_in_text, identifier=identifier)
+    return await _edit(runtime, viewer, preset_id, settings_version, change)
+
+
+async def remove_prompt(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    identifier: str,
+    settings_version: int,
+    *,
+    character_id: str = EVERY_CHARACTER,
+) -> tuple[Preset, ChatPreset]:
+    """Take a prompt out of a chat preset, or out of one character's order."""
+    change = partial(without_prompt, identifier=identifier, character_id=character_id)
     return await _edit(runtime, viewer, preset_id, settings_version, change)
 
 
@@ -268,8 +229,82 @@ async def order_prompts(
 ) -> tuple[Preset, ChatPreset]:
     """Put the prompts of a chat preset into an order, each switched on or off."""
     order = [(place.identifier, place.enabled) for place in new.order]
-    change = partial(with_ordered_prompts, order=order)
+    change = partial(with_ordered_prompts, order=order, character_id=new.character_id)
     return await _edit(runtime, viewer, preset_id, new.settings_version, change)
+
+
+async def remove_order(
+    runtime: Runtime, viewer: Viewer, preset_id: UUID, character_id: str, settings_version: int
+) -> tuple[Preset, ChatPreset]:
+    """Delete the order of prompts of one character."""
+    change = partial(without_order, character_id=character_id)
+    return await _edit(runtime, viewer, preset_id, settings_version, change)
+
+
+async def add_card(runtime: Runtime, viewer: Viewer, preset_id: UUID, settings_version: int, type: str) -> Preset:
+    """Put a new card behind the others of RisuAI's template."""
+    return await _edit_cards(
+        runtime, viewer, preset_id, settings_version, lambda settings: with_card(settings, PromptCard(type=type))
+    )
+
+
+async def change_card(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    settings_version: int,
+    place: int,
+    *,
+    changed: JsonObject,
+    removed: Sequence[str] = (),
+) -> Preset:
+    """Change a card of RisuAI's template, as its file has it."""
+    change = partial(with_changed_card, place=place, changed=presentable(changed), removed=removed)
+    return await _edit_cards(runtime, viewer, preset_id, settings_version, change)
+
+
+async def remove_card(runtime: Runtime, viewer: Viewer, preset_id: UUID, settings_version: int, place: int) -> Preset:
+    """Take a card out of RisuAI's template."""
+    return await _edit_cards(runtime, viewer, preset_id, settings_version, partial(without_card, place=place))
+
+
+async def move_card(
+    runtime: Runtime, viewer: Viewer, preset_id: UUID, settings_version: int, place: int, to: int
+) -> Preset:
+    """Take a card of RisuAI's template to another place."""
+    change = partial(with_moved_card, place=place, to=to)
+    return await _edit_cards(runtime, viewer, preset_id, settings_version, change)
+
+
+async def compare_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> tuple[Preset, OriginalOut]:
+    """A preset, and what of it is not as it was imported."""
+    async with runtime.database.read() as session:
+        row = await preset_for(session, viewer, preset_id)
+        original = await original_of(session, row)
+    found = [] if original is None else differences(row.data, original)
+    return row, OriginalOut(original=original, differences=[DifferenceOut.of_row(difference) for difference in found])
+
+
+async def restore_field(runtime: Runtime, viewer: Viewer, preset_id: UUID, restore: RestoreField) -> Preset:
+    """Have a field again as it was imported."""
+    async with runtime.database.write() as session:
+        row = await _as_read(session, viewer, preset_id, restore.settings_version)
+        original = existing(await original_of(session, row), _("imported file"))
+        document = restored(row.data, original, restore.path)
+        return await _change(runtime, session, viewer, row, document, name=row.name)
+
+
+async def share_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Preset:
+    """Make a preset everybody's; administrators alone can."""
+    async with runtime.database.write() as session:
+        row = await preset_for(session, viewer, preset_id, lock=True)
+        if not viewer.is_administrator:
+            raise Refused("forbidden", _("Only administrators can share presets with everybody."))
+        if row.owner_id is not None:
+            row.name = await free_name(session, None, row.kind, row.name)
+            row.owner_id, row.updated_at = None, runtime.clock()
+            row.settings_version += 1
+        return row
 
 
 async def _edit(
@@ -285,11 +320,46 @@ async def _edit(
         if not isinstance(preset, ChatPreset):
             raise not_found(_("prompt"))
         changed = change(preset)
-        written = write_preset(changed)
-        # Fields keep their places in the file.
-        document = {key: written[key] for key in row.data if key in written} | written
+        document = _in_old_order(row.data, write_preset(changed))
         _check_size(document)
         return await _change(runtime, session, viewer, row, document, name=row.name), changed
+
+
+async def _edit_cards(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    settings_version: int,
+    change: Callable[[RisuSettings], RisuSettings],
+) -> Preset:
+    async with runtime.database.write() as session:
+        row = await _as_read(session, viewer, preset_id, settings_version)
+        settings = decode_preset(row.kind, row.data)[0]
+        if not isinstance(settings, RisuSettings):
+            raise not_found(_("card"))
+        document = presentable(write_settings(change(settings)))
+        _check_size(document)
+        return await _change(runtime, session, viewer, row, document, name=row.name)
+
+
+def _in_old_order(before: JsonObject, written: dict[str, Json]) -> dict[str, Json]:
+    """Fields keep their places in the file."""
+    return {key: written[key] for key in before if key in written} | written
+
+
+def _patched(kind: str, data: JsonObject, patch: PatchPreset) -> dict[str, Json]:
+    """The file with other fields; where a field of another age would say something else, it is written anew."""
+    given = presentable(patch.data)
+    document = {key: value for key, value in {**data, **given}.items() if key not in patch.remove}
+    _check_document(kind, document, changed=given)
+    model = KINDS.get(kind)
+    if model is None:
+        return document
+    names = [name for name in given if name in model.__struct_fields__ and name not in ("unknown", "spelling")]
+    before, typed, after = (decode(model, source, ReportBuilder()) for source in (data, given, document))
+    if all(getattr(after, name) == getattr(typed, name) for name in names):
+        return document
+    return _in_old_order(document, write_preset(before.with_(**{name: getattr(typed, name) for name in names})))
 
 
 async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, settings_version: int) -> Preset:
@@ -322,7 +392,7 @@ async def _copy(
     free = await free_name(session, viewer.user_id, row.kind, name)
     data = {**document, "name": free} if "name" in document else document
     copy = _row(runtime, viewer.user_id, row.kind, free, data)
-    copy.description = row.description
+    copy.description, copy.original = row.description, await original_of(session, row)
     session.add(copy)
     return copy
 

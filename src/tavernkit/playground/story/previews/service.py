@@ -210,9 +210,9 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    inputs = await _inputs_now(runtime, viewer, conversation_id, speaker_id, kind)
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
     # Without the times of its stages: whoever looks twice sees the same.
-    return await _built(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
 
 
 async def lore_in_conversation(
@@ -222,7 +222,7 @@ async def lore_in_conversation(
 
     The book takes the place of the one with its name, and is used everywhere where there is none.
     """
-    inputs = await _inputs_now(runtime, viewer, conversation_id, None, "normal")
+    inputs = await next_inputs(runtime, viewer, conversation_id, kind="normal")
     books = inputs.books
 
     def with_it(those: tuple[Book, ...]) -> tuple[Book, ...]:
@@ -237,14 +237,19 @@ async def lore_in_conversation(
     if tried == books:
         tried = books.with_(everywhere=(*books.everywhere, book))
     inputs = inputs.with_(books=tried)
-    verdicts = await _built(lambda: tuple(build_prompt(inputs).built.result.lore))
+    verdicts = await in_preview(lambda: tuple(build_prompt(inputs).built.result.lore))
     return tuple(verdict for verdict in verdicts if verdict.book == book.name)
 
 
-async def _inputs_now(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, speaker_id: UUID | None, kind: PreviewKind | None
+async def next_inputs(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
 ) -> PromptInputs:
-    """What the prompt of the next reply would be built from."""
+    """What the prompt for the next message is built from; for members of the space."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         if access.member is None and access.level < Access.ADMINISTER:
@@ -266,10 +271,11 @@ async def _inputs_now(
                 inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
         except TavernKitError as error:
             raise _impossible(error) from error
-    return inputs
+        return inputs
 
 
-async def _built(build: Callable[[], T]) -> T:
+async def in_preview(build: Callable[[], T]) -> T:
+    """Have a thread build something that nobody waits for but who looks at it."""
     try:
         return await asyncio.get_running_loop().run_in_executor(_building, build)
     except TavernKitError as error:

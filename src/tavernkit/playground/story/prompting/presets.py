@@ -83,21 +83,33 @@ def chosen_preset(presets: Presets, settings: StorySettings, provider: models.Pr
 
     A preset of the other kind of completion has nothing to say here.
     """
-    own, user_settings = presets.preset, _user_settings(presets, settings)
-    if not kind_of(provider).is_text:
-        chat = own if isinstance(own, ChatPreset) else ChatPreset()
-        if presets.system_prompt is not None:
-            chat = _with_system_prompt(chat, presets.system_prompt)
-        is_own = isinstance(own, ChatPreset)
-        wanted = (chat.openai_max_context, chat.openai_max_tokens) if is_own else (None, None)
-        context, reply = budget_for(settings.llm, provider, *wanted)
-        chat = chat.with_(openai_max_context=context, openai_max_tokens=reply)
-        return ChosenPreset(preset=chat, settings=user_settings, has_samplers=is_own)
+    choose = chosen_text if kind_of(provider).is_text else chosen_chat
+    return choose(presets, settings, provider)
+
+
+def chosen_chat(presets: Presets, settings: StorySettings, provider: models.Provider) -> ChosenPreset:
+    """The preset of a chat completion."""
+    own = presets.preset
+    chat = own if isinstance(own, ChatPreset) else ChatPreset()
+    if presets.system_prompt is not None:
+        chat = _with_system_prompt(chat, presets.system_prompt)
+    is_own = isinstance(own, ChatPreset)
+    wanted = (chat.openai_max_context, chat.openai_max_tokens) if is_own else (None, None)
+    context, reply = budget_for(settings.llm, provider, *wanted)
+    chat = chat.with_(openai_max_context=context, openai_max_tokens=reply)
+    return ChosenPreset(preset=chat, settings=user_settings(presets, settings), has_samplers=is_own)
+
+
+def chosen_text(presets: Presets, settings: StorySettings, provider: models.Provider) -> ChosenPreset:
+    """The preset of a text completion, with its templates."""
+    own = presets.preset
     text = own.preset if isinstance(own, MasterExport) else own
     chosen = text if isinstance(text, TextPreset) else TextPreset()
     context, reply = budget_for(settings.llm, provider, chosen.max_length, chosen.genamt)
     chosen = chosen.with_(max_length=context, genamt=reply)
-    return ChosenPreset(preset=chosen, settings=user_settings, has_samplers=isinstance(text, TextPreset))
+    return ChosenPreset(
+        preset=chosen, settings=user_settings(presets, settings), has_samplers=isinstance(text, TextPreset)
+    )
 
 
 def budget_for(
@@ -126,7 +138,7 @@ def _with_system_prompt(preset: ChatPreset, chosen: SystemPrompt) -> ChatPreset:
     )
 
 
-def _user_settings(presets: Presets, settings: StorySettings) -> UserSettings:
+def user_settings(presets: Presets, settings: StorySettings) -> UserSettings:
     """SillyTavern's settings for all chats, as this story has them."""
     chosen = UserSettings(
         reasoning=USUAL_REASONING,

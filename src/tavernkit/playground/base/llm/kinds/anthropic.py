@@ -141,5 +141,6 @@ ANTHROPIC = ProviderKind(
     home="https://api.anthropic.com/v1",
     settings=frozenset({"effort"}),
     samplers=("top_p", "top_k"),
+    ranges={"temperature": (0, 1), "top_p": (0, 1), "top_k": (0, 500)},
     risu_model="claude",
 )

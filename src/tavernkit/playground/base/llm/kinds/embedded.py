@@ -44,6 +44,7 @@ EMBEDDED = ProviderKind(
     missing_field=_("The built-in model has no address, no API key and no other models."),
     settings=OPENAI_TEXT.settings,
     samplers=OPENAI.samplers,
+    ranges=OPENAI_TEXT.ranges,
     sampler_names={"repetition_penalty": "repeat_penalty"},
     takes_json_schema=True,
 )

@@ -114,6 +114,14 @@ GOOGLE = ProviderKind(
     home="https://generativelanguage.googleapis.com/v1beta",
     settings=frozenset({"frequency_penalty", "presence_penalty", "seed", "effort"}),
     samplers=("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed"),
+    ranges={
+        "temperature": (0, 2),
+        "top_p": (0, 1),
+        "top_k": (0, 1000),
+        "frequency_penalty": (-2, 2),
+        "presence_penalty": (-2, 2),
+        "seed": (-1, 2**31 - 1),
+    },
     max_stops=MAX_STOPS,
     risu_model="gemini",
 )

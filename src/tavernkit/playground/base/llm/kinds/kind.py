@@ -40,6 +40,8 @@ class ProviderKind(Value, frozen=True, kw_only=True):
     """What it can be asked beside length, temperature and stops; everything else is left out."""
     sampler_names: Mapping[str, str] = {}
     """Its own names for samplers, where they differ from the usual ones."""
+    ranges: Mapping[str, tuple[float, float]] = {}
+    """What it takes for samplers, temperature among them: the least and the most; others are not limited."""
     max_stops: int | None = None
     takes_json_schema: bool = False
     risu_model: str = "reverse_proxy"
@@ -53,6 +55,10 @@ class ProviderKind(Value, frozen=True, kw_only=True):
     def is_text(self) -> bool:
         """Whether it continues a text, instead of answering messages."""
         return self.dialect == "text"
+
+    def sends(self, name: str) -> bool:
+        """Whether a request to it has the sampler of that name."""
+        return name in ("temperature", "max_tokens") or name in self.samplers
 
     def sampling(self, wanted: Mapping[str, Json]) -> dict[str, Json]:
         """The samplers that it can be asked for, under its own names."""
