@@ -26,10 +26,12 @@ import MacroText from "./controllers/macro_text"
 import MessageActions from "./controllers/message_actions"
 import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
+import MessagePictures from "./controllers/message_pictures"
 import ModelPicker from "./controllers/model_picker"
 import Overlay from "./controllers/overlay"
 import PageDraft from "./controllers/page_draft"
 import PanelNews from "./controllers/panel_news"
+import PictureViewer from "./controllers/picture_viewer"
 import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
@@ -92,10 +94,12 @@ application.register("macro-text", MacroText)
 application.register("message-actions", MessageActions)
 application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
+application.register("message-pictures", MessagePictures)
 application.register("model-picker", ModelPicker)
 application.register("overlay", Overlay)
 application.register("page-draft", PageDraft)
 application.register("panel-news", PanelNews)
+application.register("picture-viewer", PictureViewer)
 application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)

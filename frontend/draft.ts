@@ -1,9 +1,11 @@
 import { forget, load, save } from "./storage"
 
-// What was handed to the server under which id. The same words keep their id, so that trying again never says them twice.
+// What was handed to the server under which id. The same words and pictures keep their id, so that trying again never
+// says them twice.
 interface Attempt {
   id: string
   text: string
+  pictures: string[]
 }
 
 export interface Draft {

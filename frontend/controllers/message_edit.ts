@@ -69,6 +69,10 @@ export default class MessageEdit extends Controller<HTMLFormElement> {
     this.textTarget.focus()
   }
 
+  restored(): void {
+    this.noticeTarget.hidden = false
+  }
+
   // With the revision that it was typed on: what was changed in the meantime, the server then tells.
   private restore(): void {
     const draft = read(load(this.draftKey))

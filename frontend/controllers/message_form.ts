@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { type Draft, loadDraft, saveDraft } from "../draft"
+import { _ } from "../language"
 import { showProblem } from "../problem"
 import { uuid } from "../uuid"
 
@@ -44,9 +45,15 @@ export default class MessageForm extends Controller<HTMLFormElement> {
       event.stopImmediatePropagation()
       return
     }
-    const text = this.textTarget.value
-    if (this.draft.attempt?.text !== text) this.draft.attempt = { id: uuid(), text }
-    this.idTarget.value = this.draft.attempt.id
+    if (this.element.dataset.uploading === "true") {
+      event.preventDefault()
+      event.stopImmediatePropagation()
+      showProblem(_("Wait until the pictures are uploaded."), this.element)
+      return
+    }
+    const attempt = { id: uuid(), text: this.textTarget.value, pictures: this.pictures }
+    if (!isSame(this.draft.attempt, attempt)) this.draft.attempt = attempt
+    this.idTarget.value = (this.draft.attempt ?? attempt).id
     saveDraft(this.conversationValue, this.draft)
     this.sending = true
   }
@@ -70,12 +77,17 @@ export default class MessageForm extends Controller<HTMLFormElement> {
     const { value } = this.textTarget
     this.textTarget.value = value.startsWith(attempt.text) ? value.slice(attempt.text.length) : value
     this.draft.attempt = undefined
+    this.dispatch("accepted", { detail: { pictures: attempt.pictures ?? [] } })
     showProblem("")
     this.edited()
   }
 
   private isEmpty(): boolean {
-    return this.textTarget.value.trim() === ""
+    return this.textTarget.value.trim() === "" && this.pictures.length === 0
+  }
+
+  private get pictures(): string[] {
+    return [...this.element.querySelectorAll<HTMLInputElement>("input[name=picture]")].map((input) => input.value)
   }
 
   // Only for browsers whose style sheets cannot do it.
@@ -84,4 +96,8 @@ export default class MessageForm extends Controller<HTMLFormElement> {
     this.textTarget.style.height = "auto"
     this.textTarget.style.height = `${this.textTarget.scrollHeight}px`
   }
+}
+
+function isSame(one: Draft["attempt"], other: Draft["attempt"]): boolean {
+  return one?.text === other?.text && String(one?.pictures ?? []) === String(other?.pictures ?? [])
 }

@@ -16,7 +16,8 @@ SendDate: TypeAlias = datetime | float | str | None
 class Attachment(Value, frozen=True, kw_only=True):
     """Something beside the text: an image, audio, video or file, as bytes or by address.
 
-    Exactly one of `data` and `url` carries the content; `tokens` is what it costs, when somebody knows.
+    Exactly one of `data` and `url` carries the content; `tokens` is what it costs, when somebody knows. The size of an
+    image is in pixels.
     """
 
     kind: str = "image"
@@ -26,6 +27,8 @@ class Attachment(Value, frozen=True, kw_only=True):
     name: str | None = None
     detail: str | None = None
     tokens: int | None = None
+    width: int | None = None
+    height: int | None = None
 
 
 class Message(Value, frozen=True, kw_only=True):

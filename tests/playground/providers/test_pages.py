@@ -148,3 +148,16 @@ async def test_others_see_who_can_answer_and_nothing_to_change(installation: Ins
     assert "<form" not in page.text.partition("<main")[2].partition("</main>")[0]
     assert (await browser.get("/models/new")).status_code == 403
     assert (await browser.post("/models", data=form())).status_code == 403
+
+
+async def test_whether_a_model_sees_pictures_is_guessed_shown_and_changed(admin: ProviderAdmin) -> None:
+    there = await add(admin, model="gpt-4o")
+    assert "By model name: sends pictures" in (await ask(admin, "GET", there)).text
+    changed = form(model="mistral-7b", sees_pictures="yes", settings_version="0")
+    await ask(admin, "POST", there, 303, data=changed)
+    page = (await ask(admin, "GET", there)).text
+    assert "By model name: does not send pictures" in page
+    assert '<option value="yes" selected>' in page
+    assert [row.sees_pictures for row in (await admin.rows()).values() if row.name == "Desk"] == ["yes"]
+    wrong = form(model="mistral-7b", sees_pictures="perhaps", settings_version="1")
+    assert "Pictures must be one of" in (await ask(admin, "POST", there, 422, data=wrong)).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import sys
 import warnings
@@ -136,6 +137,8 @@ def hint_matches(model_hint: str, glob: str) -> bool:
 
 IMAGE_TOKENS = 765
 LOW_DETAIL_IMAGE_TOKENS = 85
+TILE_TOKENS = 170
+TILE, SHORT_SIDE, LONG_SIDE = 512, 768, 2048
 
 
 class TokenEstimator(Protocol):
@@ -167,12 +170,20 @@ def message_tokens(message: SaidText, estimator: TokenEstimator, model_hint: str
 
 
 def attachment_tokens(attachment: Attachment) -> int:
-    """What the attachment says it costs; else a square megapixel for an image, and nothing for other kinds."""
+    """What the attachment says it costs; else what OpenAI's models take for an image of its size, a square megapixel
+    where that is not known, and nothing for other kinds."""
     if attachment.tokens is not None:
         return attachment.tokens
     if attachment.kind != "image":
         return 0
-    return LOW_DETAIL_IMAGE_TOKENS if attachment.detail == "low" else IMAGE_TOKENS
+    if attachment.detail == "low":
+        return LOW_DETAIL_IMAGE_TOKENS
+    if not attachment.width or not attachment.height:
+        return IMAGE_TOKENS
+    sides = sorted((attachment.width, attachment.height))
+    scale = min(1.0, SHORT_SIDE / sides[0], LONG_SIDE / sides[1])
+    tiles = [math.ceil(math.floor(side * scale) / TILE) or 1 for side in sides]
+    return LOW_DETAIL_IMAGE_TOKENS + TILE_TOKENS * tiles[0] * tiles[1]
 
 
 _MAX_CHOICES = 512

@@ -128,10 +128,12 @@ class Provider(DatedRow):
     """A model and how to reach it. The key is encrypted with this row's id as associated data.
 
     `timeouts` are those seconds of patience that differ from the usual ones. The tokenizer is the file that prompts for
-    it are counted with, where it has one. Where nobody has said whether it sees pictures, its model's name decides.
+    it are counted with, where it has one. Whether it sees pictures, the name of its model decides
+    where nobody has said so.
     """
 
     __tablename__ = "llm_providers"
+    __table_args__ = (one_of("sees_pictures", "auto", "yes", "no"),)
 
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[str] = mapped_column(String(20))
@@ -148,7 +150,7 @@ class Provider(DatedRow):
     settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(default=False)
     tokenizer_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
-    sees_pictures: Mapped[bool | None]
+    sees_pictures: Mapped[str] = mapped_column(String(10), default="auto")
 
 
 class Character(EditedRow):

@@ -28,6 +28,20 @@ class LoreSourceOut(BaseModel):
     key: str | None = Field(description="The key that activated it.")
 
 
+class PromptPictureOut(BaseModel):
+    """A picture in a block; of a request that is shown, only its hash and its size are in its place."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    sha256: str
+    media_type: str
+    bytes: int
+    width: int | None
+    height: int | None
+    title: str
+    tokens: int
+
+
 class BlockOut(Document):
     """One block of a prompt."""
 
@@ -37,6 +51,7 @@ class BlockOut(Document):
     slot: str | None = Field(description="Which part of the prompt it is.")
     source: dict[str, Any] = Field(description="Where it came from: the preset, the card, an entry, a message.")
     lore: list[LoreSourceOut] = Field(description="The entries of lorebooks in it.")
+    pictures: list[PromptPictureOut]
     tokens: int
     content: str
 

@@ -34,6 +34,7 @@ from tavernkit.playground.story.conversations.service import (
     restore_conversation,
 )
 from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.paths.pictures import PictureIn
 
 router = APIRouter()
 
@@ -59,9 +60,14 @@ async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HT
 
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
-    caller: PageCaller, conversation_id: UUID, content: Text, id: Annotated[UUID | None, Form()] = None
+    caller: PageCaller,
+    conversation_id: UUID,
+    content: Text = "",
+    id: Annotated[UUID | None, Form()] = None,
+    picture: Annotated[tuple[UUID, ...], Form()] = (),
 ) -> Response:
-    sent = await send_message(*caller, conversation_id, message_id=id or caller.runtime.ids(), content=content)
+    message_id, pictures = id or caller.runtime.ids(), [PictureIn(id=one) for one in picture]
+    sent = await send_message(*caller, conversation_id, message_id=message_id, content=content, pictures=pictures)
     async with caller.runtime.database.read() as session:
         permissions = await find_permissions(session, conversation_id, caller.viewer)
         first = await message_stream(session, sent.id, permissions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import message_stream
 from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.messages import MessageView, find_permissions, shown_to
-from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page
+from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page, understood
 from tavernkit.playground.edge.web.requests import (
     TOAST,
     PageCaller,
@@ -39,6 +40,7 @@ from tavernkit.playground.story.messages.service import (
     restore_message,
     select_swipe,
 )
+from tavernkit.playground.story.paths.pictures import PictureIn
 from tavernkit.playground.story.runs.requests import continue_reply, regenerate
 
 router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
@@ -65,9 +67,28 @@ async def edit(caller: PageCaller, message_id: UUID, turbo_frame: Frame = "") ->
 
 
 @router.post("")
-async def save(caller: PageCaller, message_id: UUID, content: Text = "", revision: Revision = None) -> Response:
+async def save(
+    caller: PageCaller,
+    message_id: UUID,
+    content: Text = "",
+    revision: Revision = None,
+    has_pictures: Flag = False,
+    picture: Annotated[tuple[UUID, ...], Form()] = (),
+    picture_title: Annotated[tuple[str, ...], Form()] = (),
+) -> Response:
+    """Rewrite it; a form that shows its pictures says which it is to have."""
     try:
-        saved = await edit_message(*caller, message_id, content=content, revision=revision)
+        pictures = [
+            understood(PictureIn, id=id, title=title)
+            for id, title in zip_longest(picture, picture_title[: len(picture)])
+        ]
+        saved = await edit_message(
+            *caller,
+            message_id,
+            content=content,
+            revision=revision,
+            pictures=pictures if has_pictures else None,
+        )
     except Refused as refused:
         return await _not_saved(caller, message_id, content, refused)
     return await _changed(caller, saved, first=stream("remove", f"edit_{message_id}"))

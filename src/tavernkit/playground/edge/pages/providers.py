@@ -13,6 +13,7 @@ from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
+from tavernkit.playground.base.llm.vision import guess_sight, takes_pictures
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.provider_forms import (
     ProviderForm,
@@ -174,5 +175,7 @@ def _edit_page(row: Provider, form: ProviderForm, refused: Refused | None = None
 
 def _edit_context(row: Provider, form: ProviderForm, **context: object) -> dict[str, object]:
     usual: dict[str, object] = {"answer": None, "names": [], "is_new": False, "usual": USUAL}
-    own = {"provider": row, "kind": kind_of(row), "dialects": dialect_choices(row), "form": form}
+    # Whether its model is one that sees; None where no pictures can be sent at all.
+    sight = guess_sight(row.model) if takes_pictures(row) and not kind_of(row).is_built_in else None
+    own = {"provider": row, "kind": kind_of(row), "dialects": dialect_choices(row), "form": form, "sight": sight}
     return {**usual, **own, "encoding": known_encoding(row.model), **context}

@@ -17,6 +17,7 @@ from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
+    MessagePicture,
     MessageSwipe,
     Persona,
     PipelineRun,
@@ -24,6 +25,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.llm.vision import sees_pictures
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -33,19 +35,22 @@ from tavernkit.playground.edge.presenting.artifacts import ChatArtifact, chat_ar
 from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_message
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
+from tavernkit.playground.story.paths.pictures import pictures_of_swipes
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.inputs import REASONING, prompt_text
-from tavernkit.playground.story.prompting.records import LORE
+from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.scripts import ShownTexts, StoredMessage, show_messages
+from tavernkit.playground.story.providers.queries import provider_in
 from tavernkit.values import Value
 
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with. `left_out` is what did not fit into its prompt. `sent_text` is what the model is
-    sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat; `failures` are
-    the steps around it that have failed. `html` and `reasoning` are what display scripts have made of it, and
-    `script_problems` what is wrong with these.
+    of lorebooks it was written with. `left_out` is what did not fit into its prompt, and `pictures_omitted` how many
+    pictures its model did not get. Its own pictures are `unseen_by` the model that would answer now. `sent_text` is
+    what the model is sent in the place of what a person has typed, and `artifacts` what this swipe has left in the
+    chat; `failures` are the steps around it that have failed. `html` and `reasoning` are what display scripts have made
+    of it, and `script_problems` what is wrong with these.
 
     The same for everybody: what a reader may do with it, their `MessagePermissions` say.
     """
@@ -72,6 +77,9 @@ class MessageView(Value, frozen=True, kw_only=True):
     tokens_written: int | None = None
     lore: int = 0
     left_out: str = ""
+    pictures: tuple[MessagePicture, ...] = ()
+    unseen_by: str = ""
+    pictures_omitted: int = 0
     revision: int = 1
     sent_text: str = ""
     artifacts: tuple[ChatArtifact, ...] = ()
@@ -216,12 +224,20 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
     pictures = await pictures_of(session, callers) if callers else {}
     left = await chat_artifacts(session, conversation_id, ids) if rows[0].has_artifacts else {}
     failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
+    attached = await pictures_of_swipes(session, [row.message.active_swipe_id for row in rows])
     views = tuple(
         [
             _view(row, texts, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ()))
             for row, texts in zip(rows, shown, strict=True)
         ]
     )
+    if attached:
+        model = await provider_in(session, conversation_id)
+        unseen_by = "" if model is None or sees_pictures(model) else shown_name(model.model or model.name)
+        views = tuple(
+            view.with_(pictures=tuple(attached[row.message.active_swipe_id]), unseen_by=unseen_by)
+            for view, row in zip(views, rows, strict=True)
+        )
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views) if failures else views
 
 
@@ -277,6 +293,7 @@ def _view(
         tokens_written=row.completion_tokens,
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
+        pictures_omitted=0 if row.debug is None else row.debug.get(OMITTED, 0),
         revision=message.revision,
         sent_text="" if sent_text == message.content else content_view(sent_text, "text", IN_CHAT).text,
         artifacts=artifacts,

@@ -20,6 +20,7 @@ from tavernkit.playground.story.previews.service import (
     KeptPrompt,
     LoreSource,
     PreviewKind,
+    PromptPicture,
     preview_prompt,
     speaker_at_hand,
 )
@@ -54,6 +55,7 @@ class BlockView(Value, frozen=True, kw_only=True):
     part: str
     source: str
     lore: tuple[str, ...]
+    pictures: tuple[PromptPicture, ...]
     tokens: int
     share: int
     content: str
@@ -183,6 +185,7 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
         part=part_name(block.slot, block.source),
         source=" · ".join(str(block.source[name]) for name in ("stage", "id") if block.source.get(name)),
         lore=tuple(map(_lore_words, block.lore)),
+        pictures=block.pictures,
         tokens=block.tokens,
         share=max(1, round(100 * block.tokens / largest)) if largest else 0,
         content=f"{block.content[:LONGEST_SHOWN]}…" if long else block.content,

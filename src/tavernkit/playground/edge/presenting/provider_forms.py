@@ -29,6 +29,7 @@ FIELDS = {
     "model": _("Model"),
     "context_tokens": _("Context size"),
     "response_tokens": _("Response length"),
+    "sees_pictures": _("Pictures"),
 }
 
 
@@ -46,6 +47,7 @@ class ProviderForm(BaseModel):
     context_tokens: str = "8192"
     response_tokens: str = "512"
     streamable: bool = False
+    sees_pictures: str = "auto"
     dialect: str | None = None
     settings_version: int = 0
 
@@ -72,6 +74,7 @@ def form_of(row: Provider) -> ProviderForm:
         context_tokens=str(row.context_tokens),
         response_tokens=str(row.response_tokens),
         streamable=row.streamable,
+        sees_pictures=row.sees_pictures,
         dialect=row.settings.get(DIALECT),
         settings_version=row.settings_version,
     )
@@ -113,6 +116,7 @@ def _common(form: ProviderForm) -> dict[str, Any]:
         "name": form.name.strip(),
         "context_tokens": form.context_tokens.strip(),
         "response_tokens": form.response_tokens.strip(),
+        "sees_pictures": form.sees_pictures,
     }
 
 

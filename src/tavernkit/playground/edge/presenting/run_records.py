@@ -31,7 +31,7 @@ from tavernkit.playground.story.pipelines.reports import (
 )
 from tavernkit.playground.story.previews.service import compare_prompts, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
-from tavernkit.playground.story.prompting.records import LORE
+from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.replies import cost_words
 from tavernkit.playground.story.runs.queries import list_runs, read_run
 from tavernkit.values import Value
@@ -206,11 +206,22 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         _("Reply"): _tokens(run.completion_tokens),
         _("Lore"): _entries(debug.get(LORE)),
         _("Trimmed"): left_out_words(debug.get(LEFT_OUT, {})),
+        _("Pictures not sent"): debug.get(OMITTED) or None,
         _("Cost"): cost_words(run.cost),
         _("Time"): _seconds(run.started_at, run.finished_at),
         _("Finish reason"): debug.get("finish_reason"),
     }
-    shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings", LORE}
+    shown = {
+        "provider",
+        "model",
+        "finish_reason",
+        "prompt_tokens",
+        "completion_tokens",
+        "cost",
+        "warnings",
+        LORE,
+        OMITTED,
+    }
     further = {
         key.replace("_", " ").capitalize(): value
         for key, value in debug.items()

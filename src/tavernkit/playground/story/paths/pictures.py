@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from anyio import to_thread
@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.pictures import UnreadablePictureError, read_upload
 from tavernkit.playground.base.blobs.store import store
-from tavernkit.playground.base.database.models import MessagePicture
+from tavernkit.playground.base.database.models import Blob, Message, MessagePicture
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found
@@ -30,6 +30,8 @@ MAX_PICTURE_BYTES = 16 * 1024 * 1024
 MAX_TITLE_CHARACTERS = 500
 MAX_UNSENT = 200
 """How many pictures somebody may have uploaded without sending them."""
+MOST_READ = 1_000
+"""How many of the newest pictures of a chat a prompt looks at."""
 
 
 class PictureIn(StrictModel):
@@ -151,6 +153,51 @@ def _copy(row: MessagePicture, runtime: Runtime) -> MessagePicture:
         title=row.title,
         created_at=runtime.clock(),
     )
+
+
+class SentPicture(NamedTuple):
+    """A picture of a message that models may be sent."""
+
+    message_id: UUID
+    role: str
+    sha256: str
+    media_type: str
+    size: int
+    width: int
+    height: int
+    title: str
+
+
+async def newest_pictures(session: AsyncSession, conversation_id: UUID, *, until: int) -> list[SentPicture]:
+    """The pictures of the messages that are for prompts, numbered up to `until`: those of the newest message first."""
+    rows = await session.execute(
+        select(
+            Message.id,
+            Message.role,
+            MessagePicture.sha256,
+            Blob.media_type,
+            Blob.size,
+            MessagePicture.width,
+            MessagePicture.height,
+            MessagePicture.title,
+        )
+        .join(Message, Message.active_swipe_id == MessagePicture.swipe_id)
+        .join(Blob, Blob.sha256 == MessagePicture.sha256)
+        .where(
+            Message.conversation_id == conversation_id,
+            Message.visibility == "normal",
+            Message.seq <= until,
+            MessagePicture.kind == "attached",
+        )
+        .order_by(Message.seq.desc(), MessagePicture.position, MessagePicture.id)
+        .limit(MOST_READ)
+    )
+    return [SentPicture(*row) for row in rows]
+
+
+async def picture_data(session: AsyncSession, names: Collection[str]) -> dict[str, bytes]:
+    """The bytes of stored pictures, by their hashes."""
+    return dict(iter(await session.execute(select(Blob.sha256, Blob.data).where(Blob.sha256.in_(names)))))
 
 
 async def pictures_of_swipes(

@@ -56,8 +56,20 @@ class LoreSource(Value, frozen=True, kw_only=True):
     key: str | None
 
 
+class PromptPicture(Value, frozen=True, kw_only=True):
+    """A picture in a block; its bytes are among the stored files, as long as a message has it."""
+
+    sha256: str
+    media_type: str
+    bytes: int
+    width: int | None
+    height: int | None
+    title: str
+    tokens: int
+
+
 class KeptBlock(Value, frozen=True, kw_only=True):
-    """One block of a prompt that was sent; those of earlier versions name no lore."""
+    """One block of a prompt that was sent; those of earlier versions name no lore and no pictures."""
 
     sha256: str
     role: str
@@ -67,6 +79,7 @@ class KeptBlock(Value, frozen=True, kw_only=True):
     tokens: int
     content: str
     lore: tuple[LoreSource, ...] = ()
+    pictures: tuple[PromptPicture, ...] = ()
 
 
 class KeptPrompt(Value, frozen=True, kw_only=True):
@@ -187,8 +200,8 @@ def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterato
             yield from (PromptChange(change="added", block=block) for block in after[new:new_end])
 
 
-def _key(block: KeptBlock) -> tuple[str, str, str | None]:
-    return block.sha256, block.role, block.name
+def _key(block: KeptBlock) -> tuple[str, str, str | None, tuple[str, ...]]:
+    return block.sha256, block.role, block.name, tuple(picture.sha256 for picture in block.pictures)
 
 
 PreviewKind: TypeAlias = Literal["normal", "continue", "impersonate"]

@@ -6,24 +6,28 @@ newest messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit import Message
+from tavernkit import Attachment, Message
 from tavernkit.artifacts import PromptCandidate
 from tavernkit.history import InMemoryHistory
 from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.kinds import dialect_of
+from tavernkit.playground.base.llm.vision import sees_pictures
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
 from tavernkit.playground.story.paths.injections import injections_of
+from tavernkit.playground.story.paths.pictures import SentPicture, newest_pictures, picture_data
 from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
@@ -73,6 +77,10 @@ class WindowedHistory(InMemoryHistory):
                 metadata = {**messages[place].metadata, TYPED: typed}
                 messages[place] = messages[place].with_(content=text, metadata=metadata)
                 break
+        return self.with_messages(messages)
+
+    def with_messages(self, messages: Iterable[Message]) -> WindowedHistory:
+        """The same chat, with others in the place of its messages."""
         return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
 
     def count_role(self, role: str) -> int:
@@ -135,6 +143,88 @@ async def load_history(
         reversed(newest_first),
         length=await _length(session, conversation, until),
         user_messages=await _user_messages(session, conversation.id, until) if exact_user_count else None,
+    )
+
+
+MAX_SENT_PICTURES = 20
+MAX_SENT_BYTES = 20 * 1024 * 1024
+MAX_PICTURE_BYTES = 5 * 1024 * 1024
+"""What providers take at most: pictures in all, their bytes, and the bytes of one. The newest are sent."""
+
+OmissionReason: TypeAlias = Literal["blind", "role", "limit"]
+
+SHOWN_BY_MODELS = frozenset({"anthropic", "google"})
+"""The dialects that can say that a model has shown a picture itself."""
+
+
+class HistoryPictures(Value, frozen=True, kw_only=True):
+    """The pictures of a chat: how many go with the messages, and how many do not, and why."""
+
+    sent: int = 0
+    omitted: Mapping[OmissionReason, int] = {}
+
+
+async def load_pictures(
+    session: AsyncSession, conversation_id: UUID, history: WindowedHistory, provider: models.Provider, *, until: int
+) -> tuple[WindowedHistory, HistoryPictures]:
+    """The chat with its pictures, as far as the model sees them."""
+    found = await newest_pictures(session, conversation_id, until=until)
+    if not found:
+        return history, HistoryPictures()
+    told = {message.metadata.get(MESSAGE_ID) for message in history}
+    sent: dict[str, list[SentPicture]] = {}
+    omitted: Counter[OmissionReason] = Counter()
+    count = size = 0
+    for picture in found:
+        if str(picture.message_id) not in told:
+            continue
+        reason = _omission(picture, provider, count=count, size=size)
+        if reason is not None:
+            omitted[reason] += 1
+            continue
+        count, size = count + 1, size + picture.size
+        sent.setdefault(str(picture.message_id), []).append(picture)
+    data = await picture_data(session, {picture.sha256 for own in sent.values() for picture in own})
+    titles: dict[str, list[str]] = {}
+    for picture in found:
+        titles.setdefault(str(picture.message_id), []).append(picture.title)
+    messages = [_with_pictures(message, sent, titles, data) for message in history]
+    return history.with_messages(messages), HistoryPictures(sent=count, omitted=omitted)
+
+
+def _omission(picture: SentPicture, provider: models.Provider, *, count: int, size: int) -> OmissionReason | None:
+    if not sees_pictures(provider):
+        return "blind"
+    if picture.role == "system" or (picture.role == "assistant" and dialect_of(provider) not in SHOWN_BY_MODELS):
+        return "role"
+    is_large = picture.size > MAX_PICTURE_BYTES or size + picture.size > MAX_SENT_BYTES
+    return "limit" if is_large or count >= MAX_SENT_PICTURES else None
+
+
+def _with_pictures(
+    message: Message,
+    sent: Mapping[str, Sequence[SentPicture]],
+    titles: Mapping[str, Sequence[str]],
+    data: Mapping[str, bytes],
+) -> Message:
+    id = str(message.metadata.get(MESSAGE_ID))
+    if id not in titles:
+        return message
+    if id not in sent:
+        # A message that is nothing but pictures would vanish from the prompt.
+        told = "\n".join(f"[Picture: {title}]" if title else "[Picture]" for title in titles[id])
+        return message if message.content else message.with_(content=told)
+    return message.with_(
+        attachments=tuple(
+            Attachment(
+                mime_type=picture.media_type,
+                data=data[picture.sha256],
+                name=picture.title or None,
+                width=picture.width,
+                height=picture.height,
+            )
+            for picture in sent[id]
+        )
     )
 
 
@@ -249,6 +339,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     injections: tuple[models.ConversationInjection, ...] = ()
     limits: ReplyLimits = ReplyLimits()
     scripts: OwnScripts = OwnScripts()
+    pictures: HistoryPictures = HistoryPictures()
 
     @property
     def reply_seq(self) -> int:
@@ -286,6 +377,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         person_id=None if cast.person is None else cast.person.id,
         exact_user_count=settings.authors_note.interval > 1,
     )
+    history, pictures = await load_pictures(session, conversation.id, history, provider, until=until_seq)
     if generation_type == "regenerate" and target is not None:
         # The library takes the last reply away itself, and knows by it that this is another attempt.
         history.append(
@@ -315,6 +407,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         replaces=target,
         injections=await injections_of(session, conversation.id),
         limits=turn.limits,
+        pictures=pictures,
         continued=target.content if generation_type == "continue" and target is not None else "",
         scripts=await own_scripts(session, space.owner_id, space.id),
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,16 +20,19 @@ from sqlalchemy import Row, Text, delete, func, select, type_coerce
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit import LoreVerdict
+from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
+from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
+from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Json, Value
 
@@ -158,6 +162,9 @@ _PROMPTS = select(
 )
 
 
+OMITTED = "pictures_omitted"
+"""The warning about pictures that a model did not get; and where a run that has ended well says how many."""
+
 LORE = "lore"
 """Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 
@@ -205,7 +212,8 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
                     "slot": block.slot,
                     "source": presentable(dict(block.source)),
                     "lore": _entries_in(block),
-                    "tokens": estimate(block.content, provider.model),
+                    "tokens": estimate(block.content, provider.model) + sum(map(attachment_tokens, block.attachments)),
+                    "pictures": [_picture(one) for one in block.attachments],
                 }
                 for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
             ]
@@ -215,14 +223,15 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             "kind": provider.kind,
             "dialect": dialect_of(provider),
             "generation_type": prompt.inputs.generation_type,
-            **{name: _by_hash(value, texts) for name, value in _sent(request).items()},
+            **{name: _by_hash(value, texts, _placeholders(plan)) for name, value in _sent(request).items()},
         },
         report={
             "trimming": None if plan.trim_report is None else _trimming(plan.trim_report),
             "warnings": [
                 {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
                 for warning in plan.warnings
-            ],
+            ]
+            + [{"code": OMITTED, "message": str(sentence), "stage": None} for sentence in omission_sentences(prompt)],
             "lore": _lore(prompt.built.result.lore),
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
@@ -275,17 +284,88 @@ def _kept(text: str, texts: dict[str, str]) -> str:
     return key
 
 
-def _by_hash(value: Json, texts: dict[str, str]) -> Json:
-    """The value with each longer text in it replaced by its hash."""
+def _by_hash(value: Json, texts: dict[str, str], pictures: Mapping[str, str]) -> Json:
+    """The value with each longer text in it replaced by its hash, and each picture by what it is."""
     match value:
         case str() if len(value) > SHORT:
+            head, comma, data = value.rpartition(",")
+            if data in pictures:
+                return f"{head}{comma}{pictures[data]}"
             return {TEXT: _kept(value, texts)}
         case dict():
-            return {key: _by_hash(item, texts) for key, item in value.items()}
+            return {key: _by_hash(item, texts, pictures) for key, item in value.items()}
         case list() | tuple():
-            return [_by_hash(item, texts) for item in value]
+            return [_by_hash(item, texts, pictures) for item in value]
         case _:
             return value
+
+
+def _placeholders(plan: Plan) -> dict[str, str]:
+    """What stands in a kept request for each picture, by what stands in the one that was sent."""
+    return {
+        b64encode(one.data).decode(): f"<picture {hashlib.sha256(one.data).hexdigest()}, {len(one.data)} bytes>"
+        for block in plan.enabled_blocks
+        for one in block.attachments
+        if one.data
+    }
+
+
+def _picture(attachment: Attachment) -> dict[str, Json]:
+    data = attachment.data or b""
+    return {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "media_type": attachment.mime_type,
+        "bytes": len(data),
+        "width": attachment.width,
+        "height": attachment.height,
+        "title": attachment.name or "",
+        "tokens": attachment_tokens(attachment),
+    }
+
+
+def count_omitted(prompt: BuiltPrompt) -> int:
+    """How many pictures of the chat the model does not get."""
+    return sum(prompt.inputs.pictures.omitted.values()) + _unused(prompt)
+
+
+def _unused(prompt: BuiltPrompt) -> int:
+    """How many pictures the model could see, but are not in the prompt."""
+    written = sum(len(block.attachments) for block in prompt.plan.enabled_blocks)
+    return max(0, prompt.inputs.pictures.sent - written)
+
+
+def omission_sentences(prompt: BuiltPrompt) -> Iterator[str]:
+    """Why pictures of the chat are not in the prompt."""
+    omitted, provider = prompt.inputs.pictures.omitted, prompt.inputs.provider
+    model = provider.model or provider.name
+    if count := omitted.get("blind"):
+        yield ngettext(
+            "{count} picture is not sent: {model} does not see pictures.",
+            "{count} pictures are not sent: {model} does not see pictures.",
+            count,
+            model=model,
+        )
+    if count := omitted.get("role"):
+        yield ngettext(
+            "{count} picture is not sent: {model} takes pictures only from people.",
+            "{count} pictures are not sent: {model} takes pictures only from people.",
+            count,
+            model=model,
+        )
+    if count := omitted.get("limit"):
+        yield ngettext(
+            "{count} picture is not sent: a prompt has at most {most} pictures and {megabytes} MB of them.",
+            "{count} pictures are not sent: a prompt has at most {most} pictures and {megabytes} MB of them.",
+            count,
+            most=MAX_SENT_PICTURES,
+            megabytes=MAX_SENT_BYTES // 2**20,
+        )
+    if count := _unused(prompt):
+        yield ngettext(
+            "{count} picture is not sent: the preset leaves it out, or its message does not fit.",
+            "{count} pictures are not sent: the preset leaves them out, or their messages do not fit.",
+            count,
+        )
 
 
 def _entries_in(block: Block) -> list[Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from uuid import UUID
 
 from msgspec import structs
@@ -84,6 +84,9 @@ class TimeoutsIn(StrictModel):
         return {name: seconds for name, seconds in given.items() if seconds != getattr(kind.timeouts, name)}
 
 
+SeesPictures: TypeAlias = Literal["auto", "yes", "no"]
+
+
 class ProviderFields(StrictModel):
     name: Name
     base_url: BaseUrl = Field(default="", description="Where its API begins; empty is the one of who made the API.")
@@ -92,6 +95,10 @@ class ProviderFields(StrictModel):
     response_tokens: ResponseTokens = 512
     settings: Fields = {}
     streamable: bool = Field(default=True, description="Off for a server that can only answer in one piece.")
+    sees_pictures: SeesPictures = Field(
+        default="auto",
+        description="Whether it is sent pictures of messages; `auto` is decided by the model's name.",
+    )
     timeouts: TimeoutsIn = Field(default=TimeoutsIn(), description="All of them; those not named become the usual.")
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import and_, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
-from tavernkit.playground.base.database.models import Provider, Space, SpaceMembership
+from tavernkit.playground.base.database.models import Conversation, Provider, Space, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.kinds.anthropic import ANTHROPIC
 from tavernkit.playground.base.llm.kinds.google import GOOGLE
@@ -60,6 +60,18 @@ async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provi
     otherwise = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
     wanted = Provider.id == speaker.provider_id if speaker.provider_id else otherwise
     return await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
+
+
+async def provider_in(session: AsyncSession, conversation_id: UUID) -> Provider | None:
+    """Who answers in a conversation for members without a provider of their own."""
+    of_space = (
+        select(Space.provider_id)
+        .join(Conversation, Conversation.space_id == Space.id)
+        .where(Conversation.id == conversation_id)
+        .scalar_subquery()
+    )
+    chosen = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
+    return await session.scalar(select(Provider).where(chosen).limit(1))
 
 
 async def default_provider(session: AsyncSession) -> Provider | None:

@@ -76,6 +76,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
         response_tokens=new.response_tokens,
         settings=presentable(new.settings),
         streamable=new.streamable,
+        sees_pictures=new.sees_pictures,
         timeouts=new.timeouts.unusual(kind),
         created_at=runtime.clock(),
     )
@@ -165,6 +166,7 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
     row.context_tokens = patch.context_tokens or row.context_tokens
     row.response_tokens = patch.response_tokens or row.response_tokens
     row.streamable = row.streamable if patch.streamable is None else patch.streamable
+    row.sees_pictures = row.sees_pictures if patch.sees_pictures is None else patch.sees_pictures
     row.timeouts = row.timeouts if patch.timeouts is None else patch.timeouts.unusual(kind_of(row))
     row.disabled = row.disabled if patch.disabled is None else patch.disabled
 

@@ -43,7 +43,7 @@ from tavernkit.playground.story.prompting.fitting import (
     fitting_prompt,
 )
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
-from tavernkit.playground.story.prompting.records import LORE, PromptRecord, lore_in, record_of
+from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
 from tavernkit.playground.story.runs.queries import OverLimitError, check_tokens
 from tavernkit.playground.story.runs.service import (
@@ -196,6 +196,7 @@ class Execution:
             "warnings": len(prompt.plan.warnings),
             LORE: lore_in(prompt),
             LEFT_OUT: count_left_out(prompt),
+            OMITTED: count_omitted(prompt),
         }
         if finished is not None:
             figures = finished.known()

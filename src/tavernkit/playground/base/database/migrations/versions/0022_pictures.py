@@ -42,7 +42,11 @@ def upgrade() -> None:
         sqlite_where=sa.text("swipe_id IS NULL"),
         postgresql_where=sa.text("swipe_id IS NULL"),
     )
-    op.add_column("llm_providers", sa.Column("sees_pictures", sa.Boolean(), nullable=True))
+    with op.batch_alter_table("llm_providers") as batch_op:
+        batch_op.add_column(sa.Column("sees_pictures", sa.String(length=10), nullable=False, server_default="auto"))
+        batch_op.create_check_constraint(
+            batch_op.f("ck_llm_providers_sees_pictures"), "sees_pictures IN ('auto', 'yes', 'no')"
+        )
     with op.batch_alter_table("spaces") as batch_op:
         batch_op.add_column(sa.Column("background_sha256", sa.String(length=64), nullable=True))
         batch_op.create_foreign_key(
