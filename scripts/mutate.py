@@ -28,7 +28,12 @@ RECORDED = "tests/conformance/test_recorded.py::test_recorded_cases_agree"
 ROOMS = {
     "lore": (
         ["lore/**/*.py"],
-        ["tests/lore", f"{RECORDED}[sillytavern/card_book]", f"{RECORDED}[sillytavern/world_info]"],
+        [
+            "tests/lore",
+            "tests/cli/test_broken_input.py",
+            f"{RECORDED}[sillytavern/card_book]",
+            f"{RECORDED}[sillytavern/world_info]",
+        ],
     ),
     "macros": (["macros/*.py"], ["tests/macros"]),
     "dialects": (["dialects/*.py"], ["tests/dialects"]),
