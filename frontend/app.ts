@@ -1,6 +1,7 @@
 import { Application } from "@hotwired/stimulus"
 import "@hotwired/turbo"
 import AutoMode from "./controllers/auto_mode"
+import CardCheck from "./controllers/card_check"
 import ChatHotkeys from "./controllers/chat_hotkeys"
 import ChatScroll from "./controllers/chat_scroll"
 import CommandPalette from "./controllers/command_palette"
@@ -69,6 +70,7 @@ reportLostSubmissions()
 
 const application = Application.start()
 application.register("auto-mode", AutoMode)
+application.register("card-check", CardCheck)
 application.register("chat-hotkeys", ChatHotkeys)
 application.register("chat-scroll", ChatScroll)
 application.register("command-palette", CommandPalette)

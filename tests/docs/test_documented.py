@@ -26,6 +26,7 @@ PUBLIC_MODULES = [
     "tavernkit.artifacts.liquid",
     "tavernkit.artifacts.pipelines",
     "tavernkit.benchmarks",
+    "tavernkit.card_lint",
     "tavernkit.characters",
     "tavernkit.chats",
     "tavernkit.conformance",

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 import typer
 
 from tavernkit import risuai
+from tavernkit.card_lint import macro_hints
 from tavernkit.characters import Bundle, load
 from tavernkit.cli.batch import each, raise_failed
-from tavernkit.cli.card_macros import macro_notes
 from tavernkit.cli.errors import Failure, FileError, display_name, explain
 from tavernkit.cli.files import read_input
 from tavernkit.cli.output import Printer, present
@@ -66,7 +66,11 @@ def _with_texts(bundle: Bundle) -> ImportReport:
     prefix = "" if card.spec == "v1" else "data."
     scripts = ReportBuilder()
     embedded_scripts(card.character.extensions, scripts, f"{prefix}extensions")
-    notes = (*scripts.build("scripts").notes, *macro_notes(card.character, prefix=prefix))
+    macros = (
+        Note(path=f"{prefix}{hint.path}", outcome="exact", message=hint.message, is_broken=True)
+        for hint in macro_hints(card.character)
+    )
+    notes = (*scripts.build("scripts").notes, *macros)
     return bundle.report.with_(notes=(*bundle.report.notes, *notes))
 
 

@@ -42,6 +42,7 @@ from tavernkit.playground.edge.health import health
 from tavernkit.playground.edge.models_api.api import router as models
 from tavernkit.playground.edge.pages.accounts import router as accounts
 from tavernkit.playground.edge.pages.artifacts import router as artifacts
+from tavernkit.playground.edge.pages.card_checks import router as card_checks
 from tavernkit.playground.edge.pages.characters import router as characters
 from tavernkit.playground.edge.pages.conversations import router as conversations
 from tavernkit.playground.edge.pages.conversations import tree_router as tree
@@ -69,8 +70,8 @@ from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, preset_parts),
-    *(macros, personas),
+    *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns, lorebooks, presets),
+    *(preset_parts, macros, personas),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts, documentation, quick_replies),
 )

@@ -9,7 +9,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
-from tavernkit.playground.base.database.models import Character
+from tavernkit.card_lint import LintCode
+from tavernkit.characters import Character, CharacterCard
+from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, behind_number, behind_time
 from tavernkit.playground.base.refused import existing
@@ -23,6 +25,7 @@ from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file, received_form
 from tavernkit.playground.story.characters import assets, queries, service
 from tavernkit.playground.story.characters.cards import changes_between
+from tavernkit.playground.story.characters.checking import check_card
 from tavernkit.playground.story.characters.documents import (
     AssetChange,
     AssetKind,
@@ -62,6 +65,24 @@ class ImportOut(Document):
     character: CharacterOut
     changes: list[CardChangeOut] = Field(description="What an update changed.")
     notes: list[str] = Field(description="What could not be taken as it was.")
+
+
+class CardHintOut(Document):
+    """Something that the author of a card may want to look at."""
+
+    path: str = Field(description="The field, such as `alternate_greetings[0]`.")
+    code: LintCode
+    message: str
+    value: str = Field(description="What it is about: a macro, a key, a name.")
+
+
+class CardCheckOut(Document):
+    """A card's tokens and hints."""
+
+    counts: dict[str, int] = Field(description="Tokens by the path of each text.")
+    permanent: int = Field(description="Tokens in every prompt.")
+    total: int = Field(description="The same with the first message and the example messages.")
+    hints: list[CardHintOut]
 
 
 class CharacterVersionLineOut(Document):
@@ -139,6 +160,20 @@ async def upload_character(
 @takes(MAX_EDIT_BYTES)
 async def create_character(caller: ApiCaller, card: NewCard) -> CharacterOut:
     return await _shown(caller.runtime, await service.create_character(*caller, card.fields()))
+
+
+@router.post("/check", summary="Count the tokens of a card, and look for what was probably not meant")
+@takes(MAX_EDIT_BYTES)
+async def check(
+    caller: ApiCaller,
+    card: NewCard,
+    provider_id: Annotated[
+        UUID | None, Query(description="The provider whose model counts; the default one without it.")
+    ] = None,
+) -> CardCheckOut:
+    typed = service.edited_card(CharacterCard(character=Character(name="")), card.fields()).character
+    found = await check_card(caller.runtime, typed, provider_id=provider_id)
+    return CardCheckOut.of_row(found, hints=[CardHintOut.of_row(hint) for hint in found.hints])
 
 
 @router.post(
@@ -278,7 +313,7 @@ async def choose_main(
     return await _shown(caller.runtime, await assets.use_as_picture(*caller, character_id, asset_id, version=version))
 
 
-async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
+async def _shown(runtime: Runtime, row: models.Character) -> CharacterOut:
     async with runtime.database.read() as session:
         return CharacterOut.with_card(row, await queries.assets_of(session, row.id))
 

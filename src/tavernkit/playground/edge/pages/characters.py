@@ -26,6 +26,7 @@ from tavernkit.playground.edge.presenting.characters import (
     gallery_view,
     import_view,
     pictures_view,
+    stories_with,
     version_page_view,
     versions_view,
 )
@@ -37,6 +38,7 @@ from tavernkit.playground.edge.web.uploads import one_file, received_form
 from tavernkit.playground.story.characters import assets, service
 from tavernkit.playground.story.characters.assets import KINDS
 from tavernkit.playground.story.characters.cards import LABELS
+from tavernkit.playground.story.characters.checking import counting_providers
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, MAX_FILE_BYTES
 from tavernkit.playground.story.characters.form import (
     EMPTY,
@@ -132,19 +134,19 @@ async def add_file_as_version(
 
 
 @router.get("/characters/new")
-async def new(_caller: PageCaller) -> HTMLResponse:
-    return _edit_page(edit_view(None))
+async def new(caller: PageCaller) -> HTMLResponse:
+    return await _edit_page(caller, edit_view(None))
 
 
 @router.post("/characters/new")
 @takes(MAX_EDIT_BYTES)
 async def create(caller: PageCaller) -> Response:
-    async with _sent(caller) as sent:
+    async with sent_form(caller) as sent:
         typed = typed_form(sent, form_of_character(EMPTY))
     try:
         made = await create_from_form(*caller, typed)
     except Refused as refused:
-        return _edit_page(edit_view(None, typed, problem=refused.sentence), refused)
+        return await _edit_page(caller, edit_view(None, typed, problem=refused.sentence), refused)
     return RedirectResponse(f"/characters/{made.id}", status_code=303)
 
 
@@ -164,14 +166,14 @@ async def new_story(
 
 @router.get("/characters/{character_id}/edit")
 async def edit(caller: PageCaller, character_id: UUID) -> HTMLResponse:
-    return _edit_page(edit_view(await _changeable(caller, character_id)))
+    return await _edit_page(caller, edit_view(await changeable(caller, character_id)))
 
 
 @router.post("/characters/{character_id}/edit")
 @takes(MAX_EDIT_BYTES)
 async def save(caller: PageCaller, character_id: UUID) -> Response:
-    row = await _changeable(caller, character_id)
-    async with _sent(caller) as sent:
+    row = await changeable(caller, character_id)
+    async with sent_form(caller) as sent:
         typed = typed_form(sent, form_of(row.data))
         version = _version(sent.get("version"))
     try:
@@ -179,7 +181,7 @@ async def save(caller: PageCaller, character_id: UUID) -> Response:
     except Refused as refused:
         if refused.code == "stale":
             return await _merged_page(caller, character_id, typed, version, refused)
-        return _edit_page(edit_view(row, typed, problem=refused.sentence).with_(version=version), refused)
+        return await _edit_page(caller, edit_view(row, typed, problem=refused.sentence).with_(version=version), refused)
     return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
@@ -198,7 +200,7 @@ async def _merged_page(caller: Caller, character_id: UUID, typed: CardForm, vers
         if merged.now
         else _("Other fields of the card were changed in the meantime. Save again to keep both changes.")
     )
-    return _edit_page(edit_view(row, merged.form, now=merged.now, problem=problem), refused)
+    return await _edit_page(caller, edit_view(row, merged.form, now=merged.now, problem=problem), refused)
 
 
 @router.get("/characters/{character_id}/pictures")
@@ -292,17 +294,22 @@ async def delete(caller: PageCaller, character_id: UUID) -> Response:
     return RedirectResponse("/characters", status_code=303)
 
 
-def _edit_page(view: EditView, refused: Refused | None = None) -> HTMLResponse:
+async def _edit_page(caller: Caller, view: EditView, refused: Refused | None = None) -> HTMLResponse:
     role = view.form.texts["depth_prompt_role"]
     roles = ROLES if role in ROLES else {**ROLES, role: _("Unknown ({value})", value=role)}
-    return page("characters/edit.html", refused, view=view, labels=LABELS, roles=roles)
+    async with caller.runtime.database.read() as session:
+        models = await counting_providers(session)
+    stories = () if view.row is None else await stories_with(*caller, view.row.id)
+    return page("characters/edit.html", refused, view=view, labels=LABELS, roles=roles, models=models, stories=stories)
 
 
-def _sent(caller: Visitor) -> AbstractAsyncContextManager[FormData]:
+def sent_form(caller: Visitor) -> AbstractAsyncContextManager[FormData]:
+    """The form of a card, as a browser sends it."""
     return caller.request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES)
 
 
-async def _changeable(caller: Caller, character_id: UUID) -> Character:
+async def changeable(caller: Caller, character_id: UUID) -> Character:
+    """The character, for who may change it."""
     async with caller.runtime.database.read() as session:
         row = await find_character(session, character_id, caller.viewer)
     check_changeable(row, caller.viewer)

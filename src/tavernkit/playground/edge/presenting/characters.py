@@ -9,12 +9,14 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from markupsafe import Markup
+from sqlalchemy import or_, select
+from sqlalchemy.orm import aliased
 
 from tavernkit import Character as LibraryCharacter
 from tavernkit.characters.ingest.charx import embedded_path
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, Job
+from tavernkit.playground.base.database.models import Character, Conversation, Job, Space, SpaceMembership
 from tavernkit.playground.base.jobs.queries import JobFileLine, files_of_job, find_job, jobs_of
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import listed, ngettext, stored_sentence
@@ -47,6 +49,7 @@ from tavernkit.playground.story.characters.queries import (
     used_tags,
     versions_of,
 )
+from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.
@@ -56,6 +59,7 @@ RECENT_JOBS = 20
 RECENT_VERSIONS = 5
 VERSIONS = 50
 PICTURES = 48
+RECENT_STORIES = 20
 BOOK_ENTRIES = 50
 FIELDS = ("creator_notes", "description", "personality", "scenario")
 TECHNICAL = ("mes_example", "system_prompt", "post_history_instructions")
@@ -236,6 +240,27 @@ def _moment(seconds: int | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> tuple[tuple[UUID, str], ...]:
+    """The conversations with a character that were written in last: their ids, and what they are called."""
+    member = aliased(SpaceMembership)
+    async with runtime.database.read() as session:
+        rows = await session.execute(
+            select(Conversation.id, Space.name, Conversation.title)
+            .join(Space, Space.id == Conversation.space_id)
+            .join(member, member.space_id == Space.id)
+            .where(
+                member.character_id == character_id,
+                member.status == "active",
+                Space.status == "active",
+                is_in(viewer),
+                or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
+            )
+            .order_by(Conversation.updated_at.desc(), Conversation.id)
+            .limit(RECENT_STORIES)
+        )
+        return tuple((id, f"{shown_name(space)} · {shown_name(title)}") for id, space, title in rows)
 
 
 async def pictures_view(

@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
@@ -21,6 +22,7 @@ from tavernkit.playground.story.previews.service import (
     LoreSource,
     PreviewKind,
     PromptPicture,
+    preview_draft,
     preview_prompt,
     speaker_at_hand,
 )
@@ -153,8 +155,23 @@ async def preview_view(
         "conversation_id": conversation.id,
         "title": trail_title(access.space.name, conversation.title),
         "speaker": speaker,
+        "name": shown_name(speaker.cached_display_name),
         # For others than oneself, nobody can have a model write.
         "speakers": tuple(one for one in members if one.kind == "character" or one.user_id == viewer.user_id),
+        "model": str(prompt.request["model"]),
+        "prompt": prompt_view(prompt),
+    }
+
+
+async def draft_view(
+    runtime: Runtime, viewer: Viewer, draft: Character, *, conversation_id: UUID | None
+) -> Mapping[str, object]:
+    """The prompt for a character with a card that is not saved."""
+    prompt = await preview_draft(runtime, viewer, draft, conversation_id=conversation_id)
+    return {
+        "conversation_id": None,
+        "name": shown_name(draft.nickname or draft.name),
+        "speakers": (),
         "model": str(prompt.request["model"]),
         "prompt": prompt_view(prompt),
     }

@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 
 from tavernkit import characters
 from tavernkit.characters import Character as LibraryCharacter
+from tavernkit.characters import CharacterCard
 from tavernkit.errors import ParseError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character
@@ -20,10 +21,10 @@ from tavernkit.playground.base.languages import listed
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.characters.cards import LABELS
+from tavernkit.playground.story.characters.cards import LABELS, embedded_book, fill, stored_card
 from tavernkit.playground.story.characters.documents import CardEdit, NewCard
 from tavernkit.playground.story.characters.queries import find_character, find_version
-from tavernkit.playground.story.characters.service import create_character, edit_character
+from tavernkit.playground.story.characters.service import create_character, edit_character, edited_card
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject, Value
 
@@ -159,6 +160,32 @@ async def save_form(runtime: Runtime, viewer: Viewer, row: Character, typed: Car
     fields = changed_fields(characters.read_card(row.data)[0].character, typed)
     edit = _checked(CardEdit, {"version": version, **fields})
     return await edit_character(runtime, viewer, row.id, version=version, fields=edit.fields())
+
+
+def draft_of(runtime: Runtime, viewer: Viewer, row: Character | None, typed: CardForm) -> Character:
+    """A row that is not stored, with what was typed; of a new character, or with the id of the one that is there."""
+    now = runtime.clock()
+    card = CharacterCard(character=EMPTY) if row is None else stored_card(row)
+    fields = changed_fields(card.character, typed)
+    draft = Character(
+        id=runtime.ids() if row is None else row.id,
+        owner_id=viewer.user_id if row is None else row.owner_id,
+        spec_version=3,
+        created_at=now,
+        updated_at=now,
+    )
+    fill(draft, edited_card(card, fields if row else {"name": "", **fields}))
+    return draft
+
+
+def typed_character(texts: Mapping[str, Sequence[str]], row: Character | None) -> LibraryCharacter:
+    """What was typed so far, for looking at it: with empty greetings, and with the lorebook of the card."""
+    first = {name: _as_typed(values[0]) for name, values in texts.items() if values}
+    typed: dict[str, Any] = {name: text for name, text in first.items() if name in TEXTS}
+    for name in ("alternate_greetings", "group_only_greetings"):
+        typed[name] = tuple(map(_as_typed, texts.get(name, ())))
+    prompt = {"depth_prompt": {"prompt": first.get("depth_prompt", "")}}
+    return EMPTY.with_(**typed, extensions=prompt, character_book=None if row is None else embedded_book(row))
 
 
 async def merged_with_now(

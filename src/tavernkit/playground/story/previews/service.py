@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias, TypeVar
 from uuid import UUID
@@ -12,24 +13,34 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm.attributes import set_committed_value
 
 from tavernkit import LoreVerdict
 from tavernkit.errors import TavernKitError
 from tavernkit.lore import Book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
+    Character,
     Conversation,
     Message,
     PromptBlock,
     PromptSnapshot,
     Run,
+    Space,
     SpaceMembership,
+    User,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, conversation_for
+from tavernkit.playground.story.access.access import (
+    Access,
+    SpaceAccess,
+    active_members,
+    character_name,
+    conversation_for,
+)
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
@@ -38,6 +49,7 @@ from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, rec
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.playground.story.spaces.service import begin_story
 from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, JsonObject, Value
 
@@ -223,9 +235,7 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
-    # Without the times of its stages: whoever looks twice sees the same.
-    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+    return await _built(await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind))
 
 
 async def lore_in_conversation(
@@ -264,27 +274,84 @@ async def next_inputs(
 ) -> PromptInputs:
     """What the prompt for the next message is built from; for members of the space."""
     async with runtime.database.read() as session:
-        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if access.member is None and access.level < Access.ADMINISTER:
-            raise Refused("forbidden", _("Only members of the space can see prompts."))
+        conversation, access = await _seen(session, viewer, conversation_id)
         speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
             raise Refused("invalid", _("Use `impersonate` for people, and only for people."))
-        turn = PromptTurn(
-            conversation=conversation,
-            space=access.space,
-            speaker=speaker,
-            kind=_RUN_KINDS[kind],
-            seed=_seed(conversation),
-        )
-        try:
-            inputs = await inputs_for(session, turn, runtime.clock())
-            if turn.kind in TRIGGERS:
-                inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
-        except TavernKitError as error:
-            raise _impossible(error) from error
-        return inputs
+        return await _inputs(session, runtime, conversation, access.space, speaker, _RUN_KINDS[kind])
+
+
+async def preview_draft(
+    runtime: Runtime, viewer: Viewer, draft: Character, *, conversation_id: UUID | None = None
+) -> KeptPrompt:
+    """The prompt for a character whose card is not saved as `draft` has it, in a conversation or in a new story.
+
+    The new story is put together as any other, and rolled back.
+    """
+    if conversation_id is not None:
+        return await _built(await _inputs_in_story(runtime, viewer, draft, conversation_id))
+    inputs: PromptInputs | None = None
+    with suppress(_NotKept):
+        async with runtime.database.write() as session:
+            owner = await session.get_one(User, viewer.user_id)
+            opened = await begin_story(session, runtime, owner, [await session.merge(draft)])
+            members = await active_members(session, opened.space.id)
+            speaker = next(member for member in members if member.kind == "character")
+            inputs = await _inputs(session, runtime, opened.conversation, opened.space, speaker, "user_turn")
+            session.expunge_all()
+            raise _NotKept
+    assert inputs is not None  # noqa: S101 - nothing else is suppressed
+    return await _built(inputs)
+
+
+class _NotKept(Exception):  # noqa: N818 - never leaves this module
+    """Ends a transaction whose rows were only needed to read them."""
+
+
+async def _inputs_in_story(runtime: Runtime, viewer: Viewer, draft: Character, conversation_id: UUID) -> PromptInputs:
+    async with runtime.database.read() as session:
+        conversation, access = await _seen(session, viewer, conversation_id)
+        members = await active_members(session, conversation.space_id)
+        speaker = next((member for member in members if member.character_id == draft.id), None)
+        row = None if speaker is None else await session.get(Character, draft.id)
+        if speaker is None or row is None:
+            raise Refused("conflict", _("The character is not in this story. Choose another one."))
+        # The session gives these rows to whoever asks for them, and writes nothing.
+        set_committed_value(row, "data", draft.data)
+        if speaker.name_override is None:
+            set_committed_value(speaker, "cached_display_name", character_name(draft))
+        return await _inputs(session, runtime, conversation, access.space, speaker, "user_turn")
+
+
+async def _seen(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
+    conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+    if access.member is None and access.level < Access.ADMINISTER:
+        raise Refused("forbidden", _("Only members of the space can see prompts."))
+    return conversation, access
+
+
+async def _inputs(
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation: Conversation,
+    space: Space,
+    speaker: SpaceMembership,
+    kind: str,
+) -> PromptInputs:
+    turn = PromptTurn(conversation=conversation, space=space, speaker=speaker, kind=kind, seed=_seed(conversation))
+    try:
+        inputs = await inputs_for(session, turn, runtime.clock())
+        if turn.kind in TRIGGERS:
+            inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
+    except TavernKitError as error:
+        raise _impossible(error) from error
+    return inputs
+
+
+async def _built(inputs: PromptInputs) -> KeptPrompt:
+    # Without the times of its stages: whoever looks twice sees the same.
+    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -178,13 +178,25 @@ async def start_story(
     """Make a space with one character and its first conversation; without a persona, the one used last takes part."""
     async with runtime.database.write() as session:
         characters = await usable_characters(session, Viewer(user_id=owner.id), [character_id])
-        human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
-        if persona is not None:
-            human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
-        else:
-            await _be_as_before(session, owner, human)
-        opened = await open_space(session, runtime, human, characters, kind="playground", name="", greeting=True)
+        opened = await begin_story(session, runtime, owner, characters, persona=persona)
         return opened.conversation
+
+
+async def begin_story(
+    session: AsyncSession,
+    runtime: Runtime,
+    owner: User,
+    characters: Sequence[Character],
+    *,
+    persona: LibraryUser | None = None,
+) -> OpenedSpace:
+    """Put a story into this transaction; without a persona, the one used last takes part."""
+    human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
+    if persona is not None:
+        human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
+    else:
+        await _be_as_before(session, owner, human)
+    return await open_space(session, runtime, human, characters, kind="playground", name="", greeting=True)
 
 
 async def change_space(
