@@ -210,6 +210,8 @@ TABLE = {
         "POST /spaces (page)", "POST /spaces/new (page)",
         "POST /lorebooks/{lorebook_id} (page)", "POST /lorebooks/{lorebook_id}/delete (page)",
         "POST /lorebooks/{lorebook_id}/duplicate (page)", "POST /lorebooks/{lorebook_id}/test (page)",
+        "POST /lorebook_links (page)", "POST /lorebook_links/{link_id} (page)",
+        "POST /lorebook_links/{link_id}/detach (page)",
         "POST /lorebooks/{lorebook_id}/entries/bulk (page)", "POST /lorebooks/{lorebook_id}/entries/move (page)",
         "POST /lorebooks/{lorebook_id}/entries/test (page)",
         "POST /lorebooks/{lorebook_id}/entries (page)", "POST /lorebooks/{lorebook_id}/entries/{entry_id} (page)",
@@ -267,6 +269,7 @@ TABLE = {
         "GET /messages/{message_id} (page)",
     ],
     "see one's page": [
+        "GET /lorebooks/{lorebook_id}/links (page)", "GET /lorebook_links (page)",
         "GET /lorebooks/{lorebook_id} (page)", "GET /lorebooks/{lorebook_id}/entries/new (page)",
         "GET /lorebooks/{lorebook_id}/entries/{entry_id} (page)",
         "GET /presets/{preset_id}/original (page)", "GET /presets/{preset_id}/prompts/new (page)",
@@ -540,6 +543,12 @@ REQUESTS = {
     "POST /lorebooks/import (page)": Ask(files=a_file(b'{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b"}}}')),
     "POST /lorebooks/{lorebook_id} (page)": Ask(data={"settings_version": "0", "name": "{fresh}"}),
     "POST /lorebooks/{lorebook_id}/test (page)": Ask(data={"text": "The harbour."}),
+    "GET /lorebook_links (page)": Ask(query="?character_id={character_id}"),
+    "POST /lorebook_links (page)": Ask(
+        data={"lorebook_id": "{lorebook_id}", "side": "book"}, query="?character_id={character_id}"
+    ),
+    "POST /lorebook_links/{link_id} (page)": Ask(data={"enabled": "false", "side": "place"}),
+    "POST /lorebook_links/{link_id}/detach (page)": Ask(data={"side": "place"}),
     "POST /lorebooks/{lorebook_id}/entries/bulk (page)": Ask(data={"action": "disable", "all": "on"}),
     "POST /lorebooks/{lorebook_id}/entries/move (page)": Ask(data={"moved": "{entry_id}", "behind": "{entry_id}"}),
     "POST /lorebooks/{lorebook_id}/entries/test (page)": Ask(data={"keys": "tide", "test_text": "The tide."}),

@@ -49,6 +49,7 @@ from tavernkit.playground.edge.pages.conversations import tree_router as tree
 from tavernkit.playground.edge.pages.documentation import router as documentation
 from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.home import router as home
+from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
 from tavernkit.playground.edge.pages.lorebooks import router as lorebooks
 from tavernkit.playground.edge.pages.macros import router as macros
@@ -72,6 +73,7 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns, lorebooks, presets),
     *(preset_parts, macros, personas),
+    *(lorebook_links,),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts, documentation, quick_replies),
 )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import LorebookLink
@@ -287,23 +287,25 @@ async def duplicate_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID) 
     return EntryOut.of(await service.duplicate_entry(*caller, lorebook_id, entry_id))
 
 
-def _place(
+@links_router.get("", responses=documented())
+async def list_links(
+    caller: ApiCaller,
     space_id: UUID | None = None,
     conversation_id: UUID | None = None,
     character_id: UUID | None = None,
     persona_id: UUID | None = None,
-) -> LinkPlace:
-    named = [place for place in (space_id, conversation_id, character_id, persona_id) if place is not None]
-    if len(named) != 1:
-        raise Refused("invalid", _("Name exactly one of space_id, conversation_id, character_id and persona_id."))
-    return LinkPlace(
-        space_id=space_id, conversation_id=conversation_id, character_id=character_id, persona_id=persona_id
-    )
-
-
-@links_router.get("", responses=documented())
-async def list_links(caller: ApiCaller, place: Annotated[LinkPlace, Depends(_place)]) -> list[LinkOut]:
-    """The books in use in a space or a conversation, with a character or a persona."""
+    lorebook_id: Annotated[UUID | None, Query(description="The places of a book, instead of the books.")] = None,
+) -> list[LinkOut]:
+    """The books in use in a space or a conversation, with a character or a persona; or where one of your books is in
+    use."""
+    named = dict(zip(queries.PLACES, (space_id, conversation_id, character_id, persona_id), strict=True))
+    if sum(1 for id in (*named.values(), lorebook_id) if id is not None) != 1:
+        sentence = _("Name exactly one of space_id, conversation_id, character_id, persona_id and lorebook_id.")
+        raise Refused("invalid", sentence)
+    if lorebook_id is not None:
+        places = await link_service.links_of_book(*caller, lorebook_id)
+        return [LinkOut.of(one.link, one.book) for one in places]
+    place = LinkPlace(**named)
     return [LinkOut.of(link, name) for link, name in await link_service.lorebooks_at(*caller, place)]
 
 

@@ -133,7 +133,7 @@ def book_patch(form: BookForm, version: int) -> PatchLorebook:
         label = BOOK_LABELS["recursive_scanning"]
         raise Refused("invalid", _("Choose a value of “{label}” from the list.", label=label))
     try:
-        extensions = json.loads(form.extensions) if form.extensions.strip() else {}
+        extensions = json.loads(form.extensions) if form.extensions.strip() else None
     except (ValueError, RecursionError) as error:
         label, reason = BOOK_LABELS["extensions"], str(error)
         raise Refused("invalid", _("“{label}” is not valid JSON: {reason}.", label=label, reason=reason)) from None
@@ -146,7 +146,7 @@ def book_patch(form: BookForm, version: int) -> PatchLorebook:
         description=form.description,
         **numbers,
         recursive_scanning=flags[form.recursive_scanning],
-        extensions=extensions or None,
+        extensions=extensions,
     )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -29,11 +29,11 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import titled
+from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.queries import PLACES, links_of, lorebook_of, newest_lorebooks
-from tavernkit.values import Json
+from tavernkit.values import Json, Value
 
 
 async def append_book_event(session: AsyncSession, lorebook_id: UUID, now: datetime) -> None:
@@ -67,6 +67,27 @@ async def _spaces(session: AsyncSession, links: Iterable[LorebookLink]) -> list[
         .with_for_update(key_share=True)
     )
     return list(found)
+
+
+PLACES_FOUND = 8
+
+
+class LinkedPlace(Value, frozen=True, kw_only=True):
+    """A place where a book is in use, and both their names."""
+
+    link: LorebookLink
+    book: str
+    name: str
+
+    @property
+    def column(self) -> str:
+        """Which kind of place it is: the column of the link that names it."""
+        return next(column for column in PLACES if getattr(self.link, column) is not None)
+
+    @property
+    def place_id(self) -> UUID:
+        id: UUID = getattr(self.link, self.column)
+        return id
 
 
 CARD = ("data", "extensions", "world")
@@ -157,6 +178,96 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> li
     async with runtime.database.read() as session:
         await _check_place(session, viewer, place.as_columns(), changing=False)
         return await links_of(session, **place.as_columns())
+
+
+async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> list[LinkedPlace]:
+    """Where a book is in use, by kind and name of the place."""
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+        rows = await session.execute(
+            select(LorebookLink, Space.name, Conversation.title, Character.name, Persona.name)
+            .outerjoin(Space, Space.id == LorebookLink.space_id)
+            .outerjoin(Conversation, Conversation.id == LorebookLink.conversation_id)
+            .outerjoin(Character, Character.id == LorebookLink.character_id)
+            .outerjoin(Persona, Persona.id == LorebookLink.persona_id)
+            .where(LorebookLink.lorebook_id == book.id)
+        )
+        found = [
+            LinkedPlace(link=link, book=book.name, name=next((name for name in names if name is not None), ""))
+            for link, *names in rows
+        ]
+    return sorted(found, key=lambda one: (one.column, one.name.casefold(), one.link.id))
+
+
+async def places_for_book(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, search: str
+) -> list[tuple[str, UUID, str]]:
+    """Characters, personas, spaces and conversations of the viewer's in whose name this stands, where the book is not
+    in use yet: the column of a link, the id, the name."""
+    pattern = storable(search).strip()
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+
+        async def found(column: str, query: Select[UUID, str]) -> list[tuple[str, UUID, str]]:
+            place = getattr(LorebookLink, column)
+            used = select(place).where(LorebookLink.lorebook_id == book.id, place.is_not(None))
+            rows = await session.execute(query.where(query.selected_columns[0].not_in(used)).limit(PLACES_FOUND))
+            return [(column, id, name) for id, name in rows]
+
+        is_own = Character.owner_id == viewer.user_id
+        usable = or_(is_own, Character.owner_id.is_(None)) if viewer.is_administrator else is_own
+        return [
+            *await found(
+                "character_id",
+                select(Character.id, Character.name)
+                .where(
+                    usable,
+                    Character.status == "ready",
+                    Character.name_key.contains(pattern.casefold(), autoescape=True),
+                )
+                .order_by(Character.updated_at.desc(), Character.id),
+            ),
+            *await found(
+                "persona_id",
+                select(Persona.id, Persona.name)
+                .where(Persona.owner_id == viewer.user_id, Persona.name.icontains(pattern, autoescape=True))
+                .order_by(Persona.name, Persona.id),
+            ),
+            *await found(
+                "space_id",
+                select(Space.id, Space.name)
+                .where(
+                    Space.owner_id == viewer.user_id,
+                    Space.status == "active",
+                    Space.name.icontains(pattern, autoescape=True),
+                )
+                .order_by(Space.updated_at.desc(), Space.id),
+            ),
+            *await found(
+                "conversation_id",
+                select(Conversation.id, Conversation.title)
+                .join(Space, Space.id == Conversation.space_id)
+                .where(
+                    Space.owner_id == viewer.user_id,
+                    Space.status == "active",
+                    Conversation.status == "ready",
+                    or_(
+                        Conversation.title.icontains(pattern, autoescape=True),
+                        Space.name.icontains(pattern, autoescape=True),
+                    ),
+                )
+                .order_by(Conversation.updated_at.desc(), Conversation.id),
+            ),
+        ]
+
+
+async def may_change_links(session: AsyncSession, viewer: Viewer, place: LinkPlace) -> bool:
+    """Whether the viewer may choose the books of a place that they see."""
+    try:
+        await _check_place(session, viewer, place.as_columns(), changing=True)
+    except Refused:
+        return False
+    return True
 
 
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
