@@ -36,7 +36,7 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
     this.element.addEventListener("input", this.typed)
     this.element.addEventListener("keydown", this.key)
     this.element.addEventListener("blur", this.close)
-    this.element.addEventListener("scroll", this.close)
+    addEventListener("scroll", this.follow, { capture: true, passive: true })
   }
 
   override disconnect(): void {
@@ -44,7 +44,7 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
     this.element.removeEventListener("input", this.typed)
     this.element.removeEventListener("keydown", this.key)
     this.element.removeEventListener("blur", this.close)
-    this.element.removeEventListener("scroll", this.close)
+    removeEventListener("scroll", this.follow, { capture: true })
   }
 
   private readonly typed = async (event: Event): Promise<void> => {
@@ -79,6 +79,10 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
     this.element.removeAttribute("aria-controls")
   }
 
+  private readonly follow = (event: Event): void => {
+    if (this.list && event.target !== this.list) this.place(this.list)
+  }
+
   private beginning(): string | undefined {
     const { selectionStart, selectionEnd, value } = this.element
     if (selectionStart !== selectionEnd) return undefined
@@ -93,8 +97,13 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
       this.list.className = "macro-choices"
       this.list.setAttribute("role", "listbox")
       this.list.setAttribute("aria-label", _("Macros"))
+      this.list.tabIndex = 0
+      // Whoever chooses with a pointer goes on typing where they were.
+      this.list.addEventListener("mousedown", (event) => {
+        event.preventDefault()
+      })
       // Inside a dialog, what stands outside of it cannot be seen.
-      ;(this.element.closest("dialog") ?? document.body).append(this.list)
+      ;(this.element.closest("dialog, main") ?? document.body).append(this.list)
       this.element.setAttribute("aria-controls", this.list.id)
     }
     this.list.replaceChildren(...this.shown.map((macro, index) => this.row(macro, index)))
@@ -113,9 +122,7 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
     const about = document.createElement("span")
     about.textContent = macro.description
     row.append(call, about)
-    // Before the textarea loses the focus.
-    row.addEventListener("pointerdown", (event) => {
-      event.preventDefault()
+    row.addEventListener("click", () => {
       this.insert(macro)
     })
     return row

@@ -190,7 +190,7 @@ def cbs_reference() -> tuple[CBSReference, ...]:
     """Every built-in function and block once, under its own name, by topic."""
     found, topic = [], ""
     for line in _REFERENCE.strip().splitlines():
-        name, *about = (part.strip() for part in line.split(" | "))
+        name, *about = (part.strip() for part in line.split("|", 2))
         if not about:
             topic = name
         else:

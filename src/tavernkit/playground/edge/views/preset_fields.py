@@ -580,7 +580,8 @@ def provider_kinds(kind: str) -> dict[str, str]:
 def _groups(preset: PresetFile, provider: str, above: str) -> Iterator[FieldGroup]:
     model = type(preset)
     known = {field.name: field for field in msgspec.structs.fields(model)}
-    left = [name for name in known if name not in ("unknown", "spelling", *ELSEWHERE.get(model, ()))]
+    elsewhere = ELSEWHERE.get(model, frozenset()) - ({"name"} if above else set())
+    left = [name for name in known if name not in ("unknown", "spelling", *elsewhere)]
     for title, is_open, looks in _PARTS[model]:
         # The name of the preset itself has a box of its own.
         shown = [name for name in looks if name != "name" or above or model is PresetPrompt]
@@ -732,7 +733,7 @@ def _sent_to(sampler: str, is_text: bool) -> str:
         return _("Kept for SillyTavern; not sent from here.")
     if len(kinds) == len(_kinds(is_text)):
         return ""
-    return _("Sent to: {providers}", providers=listed([str(kind.label) for kind in kinds]))
+    return _("Sent to: {providers}", providers=listed([kind.label for kind in kinds]))
 
 
 def typed_groups(groups: Iterable[FieldGroup], form: Mapping[str, str]) -> tuple[FieldGroup, ...]:
