@@ -33,6 +33,7 @@ import PromptPreview from "./controllers/prompt_preview"
 import Reorder from "./controllers/reorder"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
+import ScriptTest from "./controllers/script_test"
 import SettingsForm from "./controllers/settings_form"
 import SidePanel from "./controllers/side_panel"
 import StopKey from "./controllers/stop_key"
@@ -94,6 +95,7 @@ application.register("prompt-preview", PromptPreview)
 application.register("reorder", Reorder)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)
+application.register("script-test", ScriptTest)
 application.register("settings-form", SettingsForm)
 application.register("side-panel", SidePanel)
 application.register("stop-key", StopKey)

@@ -32,6 +32,7 @@ from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
+from tavernkit.playground.edge.api.scripts import router as scripts_api
 from tavernkit.playground.edge.api.settings import router as settings_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api
 from tavernkit.playground.edge.api.toggles import router as toggles_api
@@ -56,6 +57,7 @@ from tavernkit.playground.edge.pages.presets import router as presets
 from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
 from tavernkit.playground.edge.pages.providers import router as providers
 from tavernkit.playground.edge.pages.runs import router as runs
+from tavernkit.playground.edge.pages.scripts import router as scripts
 from tavernkit.playground.edge.pages.settings import router as settings_tab
 from tavernkit.playground.edge.pages.spaces import router as spaces
 from tavernkit.playground.edge.pages.turns import router as turns
@@ -65,14 +67,14 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, documentation),
+    *(dry_runs, pipelines, artifacts, documentation, scripts),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, personas_api, pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api),
+    *(pipeline_runs_api, providers_api, jobs_api, scripts_api),
 )
 """Of the JSON API."""
 

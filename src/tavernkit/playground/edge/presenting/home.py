@@ -124,6 +124,7 @@ PAGES = (
     (_("Characters"), _("Character cards"), "/characters"),
     (_("Lorebooks"), _("World info"), "/lorebooks"),
     (_("Presets"), _("Prompts and samplers"), "/presets"),
+    (_("Scripts"), _("Regex scripts for all spaces"), "/scripts"),
     (_("Personas"), _("Who you are in a story"), "/personas"),
     (_("Pipelines"), _("Steps around each reply"), "/pipelines"),
     (_("Models"), _("Providers and API keys"), "/models"),
