@@ -610,6 +610,7 @@ class Nothing(Things):
 
     async def get(self, name: str) -> str:
         words = {"sha256": "0" * 64, "number": "1", "name": "mood", "tag": "mood", "identifier": "main"}
+        words |= {"scope": "character", "kind": "sillytavern", "place": "0"}
         return words.get(name, str(uuid4()))
 
 
