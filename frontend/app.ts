@@ -41,6 +41,7 @@ import Reorder from "./controllers/reorder"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
 import Selection from "./controllers/selection"
+import ScriptTest from "./controllers/script_test"
 import SettingsForm from "./controllers/settings_form"
 import SidePanel from "./controllers/side_panel"
 import StopKey from "./controllers/stop_key"
@@ -110,6 +111,7 @@ application.register("reorder", Reorder)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)
 application.register("selection", Selection)
+application.register("script-test", ScriptTest)
 application.register("settings-form", SettingsForm)
 application.register("side-panel", SidePanel)
 application.register("stop-key", StopKey)

@@ -82,7 +82,7 @@ TABLE = {
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
         "GET /quick_replies", "POST /quick_replies", "POST /quick_replies/import",
         "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
-        "GET /variables", "PUT /variables/{name}",
+        "GET /variables", "PUT /variables/{name}", "GET /scripts", "POST /scripts/test",
         "GET /v1/models (page)",
     ],
     "use one's own": [
@@ -112,6 +112,10 @@ TABLE = {
         "DELETE /presets/{preset_id}/prompts/order", "POST /presets/{preset_id}/prompts/{identifier}/reset",
         "GET /presets/{preset_id}/original", "POST /presets/{preset_id}/restore", "POST /presets/{preset_id}/render",
         "GET /presets/{preset_id}/tokens",
+        "GET /scripts/{scope}/{holder_id}", "POST /scripts/{scope}/{holder_id}",
+        "POST /scripts/{scope}/{holder_id}/import", "GET /scripts/{scope}/{holder_id}/export",
+        "GET /scripts/{scope}/{holder_id}/{kind}/{place}", "PATCH /scripts/{scope}/{holder_id}/{kind}/{place}",
+        "DELETE /scripts/{scope}/{holder_id}/{kind}/{place}", "POST /scripts/{scope}/{holder_id}/{kind}/{place}/copy",
         "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
         "POST /personas/{persona_id}/duplicate",
         "GET /quick_replies/{set_id}", "PATCH /quick_replies/{set_id}", "DELETE /quick_replies/{set_id}",
@@ -193,6 +197,7 @@ TABLE = {
     "see pages": ["GET / (page)", "GET /archive (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
         "GET /models (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
+        "GET /scripts (page)", "POST /scripts/test (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",
         "POST /presets (page)", "GET /macros (page)",
         "GET /personas (page)", "GET /personas/new (page)", "POST /personas (page)", "POST /personas/import (page)",
@@ -208,6 +213,12 @@ TABLE = {
         "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)",
         "POST /conversations/{conversation_id}/panel/lore/{link_id}/detach (page)",
         "POST /spaces (page)", "POST /spaces/new (page)",
+        "POST /scripts/{scope}/{holder_id}/import (page)", "POST /scripts/{scope}/{holder_id}/{kind}/order (page)",
+        "POST /scripts/{scope}/{holder_id}/{kind} (page)", "POST /scripts/{scope}/{holder_id}/{kind}/{place} (page)",
+        "POST /scripts/{scope}/{holder_id}/{kind}/{place}/enabled (page)",
+        "POST /scripts/{scope}/{holder_id}/{kind}/{place}/duplicate (page)",
+        "POST /scripts/{scope}/{holder_id}/{kind}/{place}/delete (page)",
+        "POST /scripts/{scope}/{holder_id}/{kind}/{place}/copy (page)",
         "POST /lorebooks/{lorebook_id} (page)", "POST /lorebooks/{lorebook_id}/delete (page)",
         "POST /lorebooks/{lorebook_id}/duplicate (page)", "POST /lorebooks/{lorebook_id}/test (page)",
         "POST /lorebook_links (page)", "POST /lorebook_links/{link_id} (page)",
@@ -270,6 +281,8 @@ TABLE = {
     ],
     "see one's page": [
         "GET /lorebooks/{lorebook_id}/links (page)", "GET /lorebook_links (page)",
+        "GET /scripts/{scope}/{holder_id} (page)", "GET /scripts/{scope}/{holder_id}/{kind}/new (page)",
+        "GET /scripts/{scope}/{holder_id}/{kind}/{place} (page)",
         "GET /lorebooks/{lorebook_id} (page)", "GET /lorebooks/{lorebook_id}/entries/new (page)",
         "GET /lorebooks/{lorebook_id}/entries/{entry_id} (page)",
         "GET /presets/{preset_id}/original (page)", "GET /presets/{preset_id}/prompts/new (page)",
@@ -433,6 +446,24 @@ REQUESTS = {
     ),
     "PATCH /characters/{character_id}/assets/{asset_id}": Ask(json={"version": 2, "name": "delight"}),
     "GET /characters/{character_id}/avatar": Ask(path="/characters/{pictured_id}/avatar"),
+    "POST /scripts/test": Ask(json={"data": {"findRegex": "/a/", "replaceString": "b"}, "text": "a"}),
+    "POST /scripts/test (page)": Ask(data={"find": "/a/", "replace": "b", "text": "a"}),
+    "POST /scripts/{scope}/{holder_id}": Ask(json={"data": {"findRegex": "/a/"}}),
+    "POST /scripts/{scope}/{holder_id}/import": Ask(files=a_file(b'{"scriptName": "a", "findRegex": "/a/"}')),
+    "PATCH /scripts/{scope}/{holder_id}/{kind}/{place}": Ask(json={"mark": "{mark}", "data": {"scriptName": "b"}}),
+    "DELETE /scripts/{scope}/{holder_id}/{kind}/{place}": Ask(query="?mark={mark}"),
+    "POST /scripts/{scope}/{holder_id}/{kind}/{place}/copy": Ask(
+        json={"mark": "{mark}", "scope": "character", "holder_id": "{holder_id}"}
+    ),
+    "POST /scripts/{scope}/{holder_id}/import (page)": Ask(files=a_file(b'{"scriptName": "a", "findRegex": "/a/"}')),
+    "POST /scripts/{scope}/{holder_id}/{kind}/order (page)": Ask(data={"moved": "0.{mark}", "behind": ""}),
+    "POST /scripts/{scope}/{holder_id}/{kind} (page)": Ask(data={"name": "a", "find": "/a/"}),
+    "POST /scripts/{scope}/{holder_id}/{kind}/{place} (page)": Ask(data={"mark": "{mark}", "name": "a", "find": "/a/"}),
+    "POST /scripts/{scope}/{holder_id}/{kind}/{place}/enabled (page)": Ask(data={"mark": "{mark}", "enabled": "false"}),
+    "POST /scripts/{scope}/{holder_id}/{kind}/{place}/delete (page)": Ask(data={"mark": "{mark}"}),
+    "POST /scripts/{scope}/{holder_id}/{kind}/{place}/copy (page)": Ask(
+        data={"mark": "{mark}", "target": "character.{holder_id}"}
+    ),
     "POST /lorebooks": Ask(json={"name": "{fresh}"}),
     "POST /lorebooks/import": Ask(files=a_file(b'{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b"}}}')),
     "PATCH /lorebooks/{lorebook_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
@@ -712,6 +743,8 @@ class Nothing(Things):
             "identifier": "main",
             "button_id": "1",
         }
+        words = {"sha256": "0" * 64, "number": "1", "name": "mood", "tag": "mood", "identifier": "main"}
+        words |= {"scope": "character", "kind": "sillytavern", "place": "0"}
         return words.get(name, str(uuid4()))
 
 

@@ -93,7 +93,7 @@ def test_changes_of_what_others_may_change_carry_a_version(route: Route) -> None
         "PATCH /lorebook_links/{link_id}",
     ):
         fields = resolved(route.operation["requestBody"]["content"]["application/json"]["schema"])["properties"]
-        assert {"settings_version", "revision", "version"} & set(fields)
+        assert {"settings_version", "revision", "version", "mark"} & set(fields)
 
 
 @each_route

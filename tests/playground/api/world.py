@@ -224,6 +224,25 @@ class Things:
     async def _sha256(self) -> str:
         return str((await self.world.owner("GET", await self.filled("/characters/{pictured_id}")))["avatar_sha256"])
 
+    async def _scope(self) -> str:
+        return "character"
+
+    async def _holder_id(self) -> str:
+        """A character with a regex script."""
+        holder = await self.world.new_character()
+        await self.world.owner("POST", f"/scripts/character/{holder}", json={"data": {"scriptName": "Tidy"}})
+        return holder
+
+    async def _kind(self) -> str:
+        return "sillytavern"
+
+    async def _place(self) -> str:
+        return "0"
+
+    async def _mark(self) -> str:
+        found = await self.world.owner("GET", await self.filled("/scripts/character/{holder_id}/sillytavern/0"))
+        return str(found["mark"])
+
     async def _lorebook_id(self) -> str:
         return str((await self._post("/lorebooks", json={"name": f"Harbour {uuid4()}"}))["id"])
 

@@ -35,6 +35,7 @@ from tavernkit.playground.edge.api.quick_replies import conversation_router as q
 from tavernkit.playground.edge.api.quick_replies import router as quick_replies_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
+from tavernkit.playground.edge.api.scripts import router as scripts_api
 from tavernkit.playground.edge.api.settings import router as settings_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api
 from tavernkit.playground.edge.api.toggles import router as toggles_api
@@ -64,6 +65,7 @@ from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
 from tavernkit.playground.edge.pages.providers import router as providers
 from tavernkit.playground.edge.pages.quick_replies import router as quick_replies
 from tavernkit.playground.edge.pages.runs import router as runs
+from tavernkit.playground.edge.pages.scripts import router as scripts
 from tavernkit.playground.edge.pages.settings import router as settings_tab
 from tavernkit.playground.edge.pages.spaces import router as spaces
 from tavernkit.playground.edge.pages.turns import router as turns
@@ -76,6 +78,7 @@ PAGES = (
     *(lorebook_links,),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
     *(dry_runs, pipelines, artifacts, documentation, quick_replies),
+    *(scripts,),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
@@ -84,6 +87,7 @@ NOUNS = (
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, personas_api),
     *(pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api, quick_replies_api, quick_replies_used_api),
+    *(scripts_api,),
 )
 """Of the JSON API."""
 

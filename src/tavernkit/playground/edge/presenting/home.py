@@ -125,6 +125,7 @@ PAGES = (
     (_("New character"), _("Create a character card"), "/characters/new"),
     (_("Lorebooks"), _("World info"), "/lorebooks"),
     (_("Presets"), _("Prompts and samplers"), "/presets"),
+    (_("Scripts"), _("Regex scripts for all spaces"), "/scripts"),
     (_("Personas"), _("Who you are in a story"), "/personas"),
     (_("Quick replies"), _("Buttons above the composer"), "/quick-replies"),
     (_("Pipelines"), _("Steps around each reply"), "/pipelines"),

@@ -137,7 +137,7 @@ async def refusal_of(action: Awaitable[object]) -> Refused | None:
     return None
 
 
-def saved_streams(field: str, version: int, moment: datetime | None = None) -> Markup:
+def saved_streams(field: str, version: int | str, moment: datetime | None = None) -> Markup:
     """What a form learns when it was saved: the version that it is filled in from now, and when that was."""
     streams = stream("replace", "seen_version", render("_seen_version.html", field=field, version=version))
     return streams if moment is None else streams + stream("update", "saved", render("_saved.html", moment=moment))

@@ -67,7 +67,7 @@ SILLYTAVERN, RISUAI = "sillytavern", "risuai"
 PAGE_SECONDS = 2.0
 """What scripts may take together for the messages that are shown at once."""
 
-_ROLES = {"user": Placement.USER_INPUT, "assistant": Placement.AI_OUTPUT, "system": Placement.SLASH}
+PLACEMENTS = {"user": Placement.USER_INPUT, "assistant": Placement.AI_OUTPUT, "system": Placement.SLASH}
 """What scripts of SillyTavern take a message for; what a narrator says comes from a slash command there."""
 
 _MACRO = re.compile(r"\{\{(?!(?:user|char|match)\}\})|<(?:user|char|bot)>", re.IGNORECASE)
@@ -254,7 +254,7 @@ def _may_change(voice: Voice | None, message: StoredMessage) -> bool:
 
 
 def _is_for(script: RegexScript, message: StoredMessage) -> bool:
-    places = [_ROLES.get(message.role, Placement.SLASH), *([Placement.REASONING] if message.reasoning else [])]
+    places = [PLACEMENTS.get(message.role, Placement.SLASH), *([Placement.REASONING] if message.reasoning else [])]
     return script.markdownOnly and not script.is_idle and any(place in script.placement for place in places)
 
 
@@ -267,7 +267,7 @@ def _show_all(texts: StoryTexts, messages: Sequence[StoredMessage]) -> Mapping[U
         if voice is None:
             continue
         if voice.platform == "risuai":
-            scene = _scene(texts, voice, texts.at(message.created_at), message.id.int)
+            scene = risuai_scene(texts, voice, texts.at(message.created_at), message.id.int)
             place = next((place for place, id in enumerate(texts.chat) if id == message.id), -1)
             role = "user" if message.role == "user" else "char"
             options = CBSOptions(is_display=True, chat_role=role, is_first_message=message.seq == 1, quietly=True)
@@ -275,7 +275,7 @@ def _show_all(texts: StoryTexts, messages: Sequence[StoredMessage]) -> Mapping[U
             shown[message.id] = ShownTexts(text=said.text, reasoning=message.reasoning, problems=said.problems)
             continue
         show = partial(show_text, texts, voice, message=message, budget=budgets[0])
-        said = show(_ROLES.get(message.role, Placement.SLASH), message.text)
+        said = show(PLACEMENTS.get(message.role, Placement.SLASH), message.text)
         thought = show(Placement.REASONING, message.reasoning)
         problems = tuple(dict.fromkeys((*said.problems, *thought.problems)))
         shown[message.id] = ShownTexts(text=said.text, reasoning=thought.text, problems=problems)
@@ -355,7 +355,7 @@ def show_in_scene(scene: RisuScene, text: str, *, place: int, options: CBSOption
     return ShownText(text=made.text, problems=tuple(problems))
 
 
-def _scene(texts: StoryTexts, voice: Voice, now: datetime, seed: int) -> RisuScene:
+def risuai_scene(texts: StoryTexts, voice: Voice, now: datetime, seed: int) -> RisuScene:
     """A scene of its own for each text: whatever scripts and triggers change in it is gone with it."""
     return RisuScene(
         character=voice.character,
@@ -368,6 +368,16 @@ def _scene(texts: StoryTexts, voice: Voice, now: datetime, seed: int) -> RisuSce
         variables=texts.variables(),
         modules=voice.modules,
     )
+
+
+async def load_texts(
+    session: AsyncSession, conversation: models.Conversation, message: StoredMessage
+) -> tuple[StoryTexts, StoredMessage]:
+    """Everything that a script could ask for about a message, and the message with its depth."""
+    space = await session.get_one(models.Space, conversation.space_id)
+    texts = await _with_voices(session, conversation, space, {message.member_id})
+    (placed,) = await _with_depths(session, conversation.id, [message])
+    return await _with_state(session, conversation, space, texts, [placed], always=True), placed
 
 
 async def typed_text(
@@ -385,7 +395,7 @@ async def typed_text(
     space = await session.get_one(models.Space, conversation.space_id)
     texts = await _with_voices(session, conversation, space, {member_id})
     voice = texts.voice_of(member_id)
-    placement = _ROLES.get(role, Placement.SLASH)
+    placement = PLACEMENTS.get(role, Placement.SLASH)
     if voice is None or not _changes_stored(voice, placement, is_edit=is_edit):
         return text
     message = StoredMessage(id=UUID(int=seed), member_id=member_id, role=role, text=text, created_at=now)
@@ -405,7 +415,7 @@ def _changes_stored(voice: Voice, placement: int, *, is_edit: bool) -> bool:
 def _stored_text(texts: StoryTexts, voice: Voice, placement: int, message: StoredMessage, *, is_edit: bool) -> str:
     now = texts.at(message.created_at)
     if voice.platform == "risuai":
-        scene = _scene(texts, voice, now, message.id.int)
+        scene = risuai_scene(texts, voice, now, message.id.int)
         return storable(apply_risuai_scripts(message.text, scene, "editinput").text)
     environment = macro_environment(
         voice.card,
@@ -563,6 +573,8 @@ async def _with_state(
     space: models.Space,
     texts: StoryTexts,
     messages: Sequence[StoredMessage],
+    *,
+    always: bool = False,
 ) -> StoryTexts:
     """The same, with what macros may ask for, where there are any."""
     if texts.person is not None:
@@ -574,7 +586,7 @@ async def _with_state(
         or any(_MACRO.search(text) for one in messages for text in (one.text, one.reasoning))
         or any(_has_macros(script) for voice in voices.values() for script in voice.scripts if not script.is_idle)
     )
-    if not has_macros:
+    if not (has_macros or always):
         return texts
     state = await state_at(session, conversation.id, conversation.last_seq)
     return texts.with_(
