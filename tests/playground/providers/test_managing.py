@@ -41,7 +41,7 @@ async def test_a_provider_lives(admin: ProviderAdmin) -> None:
         "response_tokens": 512,
         "settings": {"min_p": 0.1},
         "streamable": True,
-            "sees_pictures": "auto",
+        "sees_pictures": "auto",
         "timeouts": {"connect": 10, "first_byte": 120, "between_chunks": 60, "whole": 1800},
         "is_default": False,
         "disabled": False,
