@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tavernkit.chats.chat import ChatFile, ChatMessage
 from tavernkit.chats.jsonl import to_record
-from tavernkit.prompt.message import Message
+from tavernkit.chats.pictures import data_of, shown_pictures
+from tavernkit.prompt.message import Attachment, Message
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
@@ -45,10 +48,20 @@ def to_messages(chat: ChatFile) -> tuple[Message, ...]:
             content=message.text,
             name=message.name or None,
             send_date=message.send_date,
+            attachments=tuple(_attachments(message)),
             metadata=_metadata(message),
         )
         for message in chat.messages
     )
+
+
+def _attachments(message: ChatMessage) -> Iterator[Attachment]:
+    """The pictures that the file has in it; those that it only names are elsewhere."""
+    for picture in shown_pictures(message.extra):
+        data = data_of(picture.url)
+        if data is not None:
+            mime_type = picture.url.removeprefix("data:").partition(";")[0]
+            yield Attachment(mime_type=mime_type, data=data, name=picture.title or None)
 
 
 def _role(message: ChatMessage) -> str:

@@ -64,6 +64,7 @@ READ_BY: Mapping[str, str] = {
     "prompt.modules": "tavernkit.playground.story.prompting.inputs:inputs_for",
     "prompt.memory": "tavernkit.playground.story.prompting.on_risuai:build_on_risuai",
     "prompt.history_messages": "tavernkit.playground.story.prompting.inputs:load_inputs",
+    "display.expressions": "tavernkit.playground.story.replies.worker:Execution",
     "reasoning.effort": "tavernkit.playground.story.prompting.building:model_request",
     "reasoning.auto_parse": "tavernkit.playground.story.prompting.presets:chosen_preset",
     "reasoning.add_to_prompts": "tavernkit.playground.story.prompting.presets:chosen_preset",

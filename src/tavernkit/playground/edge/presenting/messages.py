@@ -47,7 +47,8 @@ from tavernkit.values import Value
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
     of lorebooks it was written with. `left_out` is what did not fit into its prompt, and `pictures_omitted` how many
-    pictures its model did not get. Its own pictures are `unseen_by` the model that would answer now. `sent_text` is
+    pictures its model did not get. Its own pictures are `unseen_by` the model that would answer now; `expression` is
+    the face of its character. `sent_text` is
     what the model is sent in the place of what a person has typed, and `artifacts` what this swipe has left in the
     chat; `failures` are the steps around it that have failed. `html` and `reasoning` are what display scripts have made
     of it, and `script_problems` what is wrong with these.
@@ -78,6 +79,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     lore: int = 0
     left_out: str = ""
     pictures: tuple[MessagePicture, ...] = ()
+    expression: MessagePicture | None = None
     unseen_by: str = ""
     pictures_omitted: int = 0
     revision: int = 1
@@ -224,19 +226,24 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
     pictures = await pictures_of(session, callers) if callers else {}
     left = await chat_artifacts(session, conversation_id, ids) if rows[0].has_artifacts else {}
     failures = await failures_by_message(session, conversation_id, ids) if rows[0].has_pipelines else {}
-    attached = await pictures_of_swipes(session, [row.message.active_swipe_id for row in rows])
+    swipe_ids = [row.message.active_swipe_id for row in rows]
+    found = await pictures_of_swipes(session, swipe_ids, kinds=("attached", "expression"))
     views = tuple(
         [
             _view(row, texts, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ()))
             for row, texts in zip(rows, shown, strict=True)
         ]
     )
-    if attached:
+    if found:
         model = await provider_in(session, conversation_id)
         unseen_by = "" if model is None or sees_pictures(model) else shown_name(model.model or model.name)
         views = tuple(
-            view.with_(pictures=tuple(attached[row.message.active_swipe_id]), unseen_by=unseen_by)
-            for view, row in zip(views, rows, strict=True)
+            view.with_(
+                pictures=tuple(one for one in own if one.kind == "attached"),
+                expression=next((one for one in own if one.kind == "expression"), None),
+                unseen_by=unseen_by,
+            )
+            for view, own in zip(views, map(found.__getitem__, swipe_ids), strict=True)
         )
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views) if failures else views
 

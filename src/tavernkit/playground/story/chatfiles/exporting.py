@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -13,8 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.chats import ChatFile, ChatHeader, StrayLine, write_chat, write_text
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
+    Blob,
     Character,
     Message,
+    MessagePicture,
     MessageSwipe,
     PathSnapshot,
     SpaceMembership,
@@ -130,15 +132,61 @@ async def _swipes(
         .where(Message.conversation_id == conversation_id, Message.seq.between(first, last))
         .order_by(Message.seq, MessageSwipe.position)
     )
+    pictures = await _pictures(session, conversation_id, first, last)
     swipes: defaultdict[UUID, list[ExportedSwipe]] = defaultdict(list)
     for row in rows:
-        swipes[row.message_id].append(ExportedSwipe(*row))
+        swipes[row.message_id].append(ExportedSwipe(*row)._replace(pictures=pictures[row.id]))
     return swipes
+
+
+async def _pictures(
+    session: AsyncSession, conversation_id: UUID, first: int, last: int
+) -> Mapping[UUID | None, list[MessagePicture]]:
+    found: defaultdict[UUID | None, list[MessagePicture]] = defaultdict(list)
+    rows = await session.scalars(
+        select(MessagePicture)
+        .join(MessageSwipe, MessageSwipe.id == MessagePicture.swipe_id)
+        .join(Message, Message.id == MessageSwipe.message_id)
+        .where(
+            Message.conversation_id == conversation_id,
+            Message.seq.between(first, last),
+            MessagePicture.kind != "expression",
+        )
+        .order_by(MessagePicture.position, MessagePicture.id)
+    )
+    for row in rows:
+        found[row.swipe_id].append(row)
+    return found
+
+
+async def _with_blobs(
+    runtime: Runtime, page: Sequence[ExportedMessage]
+) -> AsyncIterator[tuple[Sequence[ExportedMessage], Mapping[str, tuple[str, bytes]]]]:
+    """The messages, as many at a time as have a few pictures, with the types and bytes of these."""
+    pieces: list[list[ExportedMessage]] = [[]]
+    names: set[str] = set()
+    for message in page:
+        own = {picture.sha256 for swipe in message.swipes for picture in swipe.pictures}
+        if len(names | own) > PICTURES_AT_ONCE and names:
+            pieces.append([])
+            names = set()
+        names |= own
+        pieces[-1].append(message)
+    for piece in pieces:
+        shown = {picture.sha256 for message in piece for swipe in message.swipes for picture in swipe.pictures}
+        blobs: dict[str, tuple[str, bytes]] = {}
+        if shown:
+            async with runtime.database.read() as session:
+                query = select(Blob.sha256, Blob.media_type, Blob.data).where(Blob.sha256.in_(shown))
+                blobs = {row.sha256: (row.media_type, row.data) for row in await session.execute(query)}
+        yield piece, blobs
 
 
 Format: TypeAlias = Literal["jsonl", "text"]
 
 PAGE = 500
+PICTURES_AT_ONCE = 8
+"""Of how many pictures the bytes are held while a file is written."""
 
 
 class ChatExport(Value, frozen=True, kw_only=True):
@@ -197,11 +245,12 @@ async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> 
             page, behind = await exported_messages(
                 session, export.conversation_id, export.authors, behind=behind, limit=PAGE
             )
-        messages = tuple(map(written_message, page))
-        is_last = len(page) < PAGE
-        if format == "text":
-            yield write_text(ChatFile(messages=messages))
-        else:
+        async for few, blobs in _with_blobs(runtime, page):
+            messages = tuple(written_message(message, blobs) for message in few)
+            is_last = len(page) < PAGE and (not page or few[-1] is page[-1])
+            if format == "text":
+                yield write_text(ChatFile(messages=messages))
+                continue
             count = len(messages) + (0 if header is None else 1)
             here = tuple(stray for stray in strays if is_last or stray.before < lines + count)
             piece = ChatFile(
@@ -214,5 +263,5 @@ async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> 
                 is_first = False
             lines += count
             header, strays = None, strays[len(here) :]
-        if is_last:
+        if len(page) < PAGE:
             return

@@ -163,7 +163,7 @@ async def store_chats(
             moment = now
         speakers = SpeakerFinder(chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now)
         rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
-        await store_rows(session, piece, conversation.id, rows, speakers)
+        await store_rows(session, piece, conversation.id, rows, speakers, now=now)
         moment = rows.moment
         members = [*members, *((member, None) for member in speakers.new)]
     for conversation in conversations:
@@ -279,7 +279,7 @@ class _Import:
             if piece.first == 0:
                 title = self._source.title_of(piece.chat, len(self._files))
                 await begin_conversation(session, chat, id=conversation_id, space_id=job_id, title=title, now=now)
-            await store_rows(session, piece, conversation_id, rows, speakers)
+            await store_rows(session, piece, conversation_id, rows, speakers, now=now)
         self._moment = rows.moment
 
     async def _show(self, done: int) -> None:

@@ -10,7 +10,7 @@ leaves it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -21,8 +21,9 @@ from pydantic import ValidationError
 
 from tavernkit.chats import ChatFile, ChatHeader, ChatMessage, StrayLine
 from tavernkit.chats.dates import iso_date
-from tavernkit.playground.base.database.models import ConversationInjection
+from tavernkit.playground.base.database.models import ConversationInjection, MessagePicture
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.chatfiles.pictures import has_pictures, pictures_in, written_extra
 from tavernkit.playground.story.paths.injections import MAX_INJECTIONS, MAX_NAME_CHARACTERS, InjectionIn
 from tavernkit.playground.story.paths.state import State
 from tavernkit.reading import LooseObject, ReportBuilder
@@ -40,12 +41,13 @@ _FIELDS = {
 
 
 class NewSwipe(Value, frozen=True, kw_only=True):
-    """A swipe to be stored."""
+    """A swipe to be stored; of its pictures the kind, the hash and the title."""
 
     text_id: UUID
     text: str
     metadata: dict[str, Json]
     state_delta: dict[str, Json] | None = None
+    pictures: tuple[tuple[str, str, str], ...] = ()
 
 
 class NewMessage(Value, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class ExportedSwipe(NamedTuple):
     metadata: JsonObject
     state_delta: JsonObject | None
     created_at: datetime
+    pictures: Sequence[MessagePicture] = ()
 
 
 class ExportedMessage(Value, frozen=True, kw_only=True):
@@ -106,6 +109,7 @@ def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
                 text=stored,
                 metadata={**_object(ours.get("metadata")), THEIRS: theirs},
                 state_delta=_delta(ours.get("state_delta")),
+                pictures=tuple(_pictures(message.extra if place == active else None, info)),
             )
         )
     extra = dict(message.extra)
@@ -128,6 +132,16 @@ def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
     )
 
 
+def _pictures(shown: JsonObject | None, info: JsonObject | None) -> list[tuple[str, str, str]]:
+    """The pictures of a swipe. What a file says about the one that is shown, it may say twice, and differently."""
+    further = pictures_in(_object((info or {}).get("extra")))
+    if shown is None:
+        return further
+    seen = pictures_in(shown)
+    named = {sha256 for _kind, sha256, _title in seen}
+    return [*seen, *(("kept", sha256, "") for _kind, sha256, _title in further if sha256 not in named)]
+
+
 def delta_of(message: ChatMessage) -> dict[str, Json] | None:
     """What the swipe of a message that is shown has changed in the state, as `new_message` stores it."""
     active = _active(message)
@@ -135,14 +149,31 @@ def delta_of(message: ChatMessage) -> dict[str, Json] | None:
     return _delta(ours.get("state_delta"))
 
 
-def written_message(stored: ExportedMessage) -> ChatMessage:
-    """A message as it stands in a file."""
+def written_message(stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]) -> ChatMessage:
+    """A message as it stands in a file; `blobs` are the types and bytes of its pictures."""
     kept = stored.metadata.get(THEIRS)
     message = _unwritten(stored) if not isinstance(kept, Mapping) else _as_read(stored, kept)
     own = _own(stored.metadata)
     if own:
         message = message.with_(extra={**message.extra, OURS: {"metadata": own}})
-    return message.with_(is_system=stored.visibility == "excluded")
+    return _with_pictures(message, stored, blobs).with_(is_system=stored.visibility == "excluded")
+
+
+def _with_pictures(
+    message: ChatMessage, stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]
+) -> ChatMessage:
+    shown = stored.swipes[stored.active]
+    is_shown_as_read = has_pictures(message.extra, shown.pictures)
+    infos: list[JsonObject] = []
+    for info, swipe in zip(message.swipe_info, stored.swipes, strict=False):
+        extra = _object(info.get("extra"))
+        as_read = has_pictures(extra, swipe.pictures) or (swipe is shown and is_shown_as_read)
+        written = written_extra(extra, swipe.pictures, blobs, as_read=as_read)
+        infos.append(info if written == extra else {**info, "extra": written})
+    return message.with_(
+        extra=written_extra(message.extra, shown.pictures, blobs, as_read=is_shown_as_read),
+        swipe_info=(*infos, *message.swipe_info[len(infos) :]),
+    )
 
 
 def _as_read(stored: ExportedMessage, kept: JsonObject) -> ChatMessage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -12,12 +12,15 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.chats import ChatFile, ChatMessage
+from tavernkit.playground.base.blobs.pictures import MeasuredPicture
+from tavernkit.playground.base.blobs.store import NewBlob, store
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     ConversationInjection,
     Message,
+    MessagePicture,
     MessageSwipe,
     PathSnapshot,
     Space,
@@ -38,6 +41,7 @@ from tavernkit.playground.story.chatfiles.messages import (
     note_patch,
     variables_of,
 )
+from tavernkit.playground.story.chatfiles.pictures import without_data
 from tavernkit.playground.story.paths.state import State, changed_delta, fold, keep_snapshots
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.sillytavern.macros.dates import parse_moment
@@ -128,10 +132,11 @@ _OLDEST, _NEWEST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 
 
 class NewChat(Value, frozen=True, kw_only=True):
-    """A chat that has been read: `beginning` is the state before its first message, `put` and `gone` are what the last
-    message changes in the state beside what the file says about it."""
+    """A chat that has been read, with its pictures by their hashes: `beginning` is the state before its first message,
+    `put` and `gone` are what the last message changes in the state beside what the file says about it."""
 
     file: ChatFile
+    pictures: Mapping[str, MeasuredPicture] = {}
     beginning: State
     put: State
     gone: list[str]
@@ -151,6 +156,8 @@ class MessageRows(Value, frozen=True, kw_only=True):
     texts: list[dict[str, Any]]
     messages: list[dict[str, Any]]
     swipes: list[dict[str, Any]]
+    pictures: list[dict[str, Any]]
+    blobs: dict[str, NewBlob]
     moment: datetime
 
 
@@ -159,6 +166,7 @@ def new_chat(file: ChatFile) -> NewChat:
 
     Whoever has written to the file since we did may have changed variables: the last message then makes up for it.
     """
+    file, pictures = without_data(file)
     beginning, wanted = beginning_of(file), variables_of(file)
     state = fold(beginning, map(delta_of, file.messages))
     now = {key: value for key, value in state.items() if key.startswith("variables.")}
@@ -166,7 +174,7 @@ def new_chat(file: ChatFile) -> NewChat:
     gone = [key for key in now if key not in wanted]
     if not file.messages:
         beginning = {key: value for key, value in (beginning | put).items() if key not in gone}
-    return NewChat(file=file, beginning=beginning, put=put, gone=gone)
+    return NewChat(file=file, pictures=pictures, beginning=beginning, put=put, gone=gone)
 
 
 def pieces_of(files: Sequence[ChatFile]) -> list[MessageRange]:
@@ -194,7 +202,7 @@ def build_rows(
     ids: Callable[[], UUID],
 ) -> MessageRows:
     """The rows of some messages; one without a date that makes sense gets that of the one before, first `moment`."""
-    rows = MessageRows(texts=[], messages=[], swipes=[], moment=moment)
+    rows = MessageRows(texts=[], messages=[], swipes=[], pictures=[], blobs={}, moment=moment)
     for seq, file in enumerate(chat.file.messages[piece.first : piece.end], start=piece.first + 1):
         new = new_message(file, ids)
         if seq == len(chat.file.messages) and (chat.put or chat.gone):
@@ -231,6 +239,23 @@ def build_rows(
             }
             for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
         )
+        for swipe_id, swipe in zip(swipe_ids, new.swipes, strict=True):
+            for position, (kind, sha256, title) in enumerate(swipe.pictures):
+                picture = chat.pictures[sha256]
+                rows.blobs[sha256] = picture.blob
+                rows.pictures.append(
+                    {
+                        "id": ids(),
+                        "swipe_id": swipe_id,
+                        "kind": kind,
+                        "position": position,
+                        "sha256": sha256,
+                        "width": picture.width,
+                        "height": picture.height,
+                        "title": title,
+                        "created_at": moment,
+                    }
+                )
     return rows.with_(moment=moment)
 
 
@@ -269,7 +294,13 @@ async def begin_conversation(
 
 
 async def store_rows(
-    session: AsyncSession, piece: MessageRange, conversation_id: UUID, rows: MessageRows, speakers: SpeakerFinder
+    session: AsyncSession,
+    piece: MessageRange,
+    conversation_id: UUID,
+    rows: MessageRows,
+    speakers: SpeakerFinder,
+    *,
+    now: datetime,
 ) -> None:
     """Write some messages behind those that are there, with the speakers that only they have."""
     session.add_all(speakers.new)
@@ -277,6 +308,8 @@ async def store_rows(
     await insert_rows(session, TextContent, rows.texts)
     await insert_rows(session, Message, rows.messages)
     await insert_rows(session, MessageSwipe, rows.swipes)
+    await store(session, rows.blobs.values(), now)
+    await insert_rows(session, MessagePicture, rows.pictures)
     await keep_snapshots(session, conversation_id, piece.end)
 
 

@@ -23,6 +23,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
+from tavernkit.values import Value
 
 MAX_PICTURES = 10
 """How many pictures one message has at most."""
@@ -155,6 +156,33 @@ def _copy(row: MessagePicture, runtime: Runtime) -> MessagePicture:
     )
 
 
+class Expression(Value, frozen=True, kw_only=True):
+    """The emotion that a swipe shows, and the hash of the character's picture of it."""
+
+    name: str
+    sha256: str
+
+
+async def set_expression(session: AsyncSession, runtime: Runtime, swipe_id: UUID, expression: Expression) -> None:
+    """Let a swipe keep the face that goes with it, whatever becomes of the card; none if the file is gone by now."""
+    known = select(Blob.sha256).where(Blob.sha256 == expression.sha256).with_for_update(read=True, key_share=True)
+    if await session.scalar(known) is None:
+        return
+    session.add(
+        MessagePicture(
+            id=runtime.ids(),
+            swipe_id=swipe_id,
+            kind="expression",
+            sha256=expression.sha256,
+            width=0,
+            height=0,
+            title=expression.name[:MAX_TITLE_CHARACTERS],
+            created_at=runtime.clock(),
+        )
+    )
+    await session.flush()
+
+
 class SentPicture(NamedTuple):
     """A picture of a message that models may be sent."""
 
@@ -201,13 +229,13 @@ async def picture_data(session: AsyncSession, names: Collection[str]) -> dict[st
 
 
 async def pictures_of_swipes(
-    session: AsyncSession, swipe_ids: Collection[UUID | None], *, kind: str = "attached"
+    session: AsyncSession, swipe_ids: Collection[UUID | None], *, kinds: Sequence[str] = ("attached",)
 ) -> Mapping[UUID | None, list[MessagePicture]]:
     """The pictures of each of some swipes, in their order."""
     found: defaultdict[UUID | None, list[MessagePicture]] = defaultdict(list)
     rows = await session.scalars(
         select(MessagePicture)
-        .where(MessagePicture.swipe_id.in_(swipe_ids), MessagePicture.kind == kind)
+        .where(MessagePicture.swipe_id.in_(swipe_ids), MessagePicture.kind.in_(kinds))
         .order_by(MessagePicture.position, MessagePicture.id)
     )
     for row in rows:

@@ -26,6 +26,7 @@ from tavernkit.playground.base.realtime.bus import RUNS, Subscription, conversat
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.waiting import happens
 from tavernkit.playground.story.artifacts.journal import RunTakenError
+from tavernkit.playground.story.paths.pictures import Expression
 from tavernkit.playground.story.pipelines.execution import (
     NotFollowedError,
     ReplySteps,
@@ -35,6 +36,7 @@ from tavernkit.playground.story.pipelines.execution import (
     stored_reply_text,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt
+from tavernkit.playground.story.prompting.expressions import choose_expression, emotions_of
 from tavernkit.playground.story.prompting.fitting import (
     LEFT_OUT,
     PromptTooLargeError,
@@ -201,6 +203,13 @@ class Execution:
         if finished is not None:
             figures = finished.known()
             debug |= {"finish_reason": figures.pop("reason"), **figures}
+        expression, asked = await self._expression(prompt, reply)
+        usage = usage_of(prompt, self._text, finished)
+        if asked is not None:
+            usage = usage.with_(
+                prompt_tokens=usage.prompt_tokens + (asked.prompt_tokens or 0),
+                completion_tokens=usage.completion_tokens + (asked.completion_tokens or 0),
+            )
         steps = self._steps
         message = await finish_run(
             self._runtime,
@@ -209,7 +218,8 @@ class Execution:
             metadata=reply.metadata,
             state_delta=reply.state_delta,
             global_changes=reply.global_changes,
-            usage=usage_of(prompt, self._text, finished),
+            expression=expression,
+            usage=usage,
             prompt=self._unkept,
             debug=debug,
             ids=None if steps is None else steps.ids,
@@ -220,6 +230,15 @@ class Execution:
         if message is not None:
             self._runtime.live_text.pop(self._claim.run_id, None)
         return message is not None
+
+    async def _expression(self, prompt: BuiltPrompt, reply: StoredReply) -> tuple[Expression | None, Finished | None]:
+        """The face that is shown beside the reply, if its character has faces, and what asking for it took."""
+        inputs = prompt.inputs
+        if inputs.settings.display.expressions == "off" or inputs.generation_type == "impersonate":
+            return None, None
+        async with self._runtime.database.read() as session:
+            emotions = await emotions_of(session, inputs.cast.voice.character_id)
+        return await choose_expression(self._runtime, prompt, reply, emotions) if emotions else (None, None)
 
     async def _load(self) -> PromptInputs:
         """What the prompt is built from; and the steps around it, if the run follows any."""

@@ -25,6 +25,7 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import lock_conversation, lock_story, lock_totals
 from tavernkit.playground.story.artifacts.journal import abandon_pipelines, can_be_taken_up
+from tavernkit.playground.story.paths.pictures import Expression
 from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.prompting.replies import Usage, count_usage
@@ -192,6 +193,7 @@ async def finish_run(
     ids: ReplyIds | None = None,
     wordings: Wordings | None = None,
     global_changes: GlobalChanges | None = None,
+    expression: Expression | None = None,
     goes_on: bool = False,
 ) -> Message | None:
     """The reply is complete: its message with what it does to the state, what it used, the prompt it answers,
@@ -221,7 +223,15 @@ async def finish_run(
         if usage is not None:
             await count_usage(session, owner_id, space_id, claim.conversation_id, usage)
         message = await store_reply(
-            session, runtime, run, text=text, metadata=metadata or {}, state_delta=state_delta, now=now, ids=ids
+            session,
+            runtime,
+            run,
+            text=text,
+            metadata=metadata or {},
+            state_delta=state_delta,
+            now=now,
+            ids=ids,
+            expression=expression,
         )
         if global_changes is not None:
             await change_globals(session, owner_id, global_changes, now)

@@ -14,6 +14,7 @@ from tavernkit.artifacts.pipelines import Wording
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.paths.pictures import Expression, set_expression
 from tavernkit.playground.story.paths.state import changed_delta, changes_in, path_changed, visible_message
 from tavernkit.playground.story.paths.writing import add_message, add_text, note_change
 from tavernkit.playground.story.prompting.inputs import WORDINGS
@@ -57,6 +58,7 @@ async def store_reply(
     state_delta: Mapping[str, Json] | None,
     now: datetime,
     ids: ReplyIds | None = None,
+    expression: Expression | None = None,
 ) -> Message:
     """A message at the end; or another swipe of the message that was regenerated or continued, if it is still there.
 
@@ -82,6 +84,8 @@ async def store_reply(
         target.swipes_count += 1
         target.active_swipe_id, target.text, target.run_id = swipe.id, swipe.text, run.id
         await session.flush()
+        if expression is not None:
+            await set_expression(session, runtime, swipe.id, expression)
         if (before.state_delta or None) != (swipe.state_delta or None):
             await path_changed(session, target.conversation_id, target.seq)
         await note_change(session, runtime, target, "message_changed")
@@ -104,5 +108,7 @@ async def store_reply(
         state_delta=state_delta,
         now=now,
     )
+    if expression is not None and message.active_swipe_id is not None:
+        await set_expression(session, runtime, message.active_swipe_id, expression)
     await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
     return message

@@ -450,6 +450,21 @@ class ReasoningGroup(SettingsGroup):
     """How many of the latest reasoning blocks are sent."""
 
 
+class DisplayGroup(SettingsGroup):
+    """What is shown beside the messages."""
+
+    look: ClassVar[GroupLook] = GroupLook(label=_("Display"), tab="more", layers=OF_SPACES)
+
+    expressions: Annotated[
+        Literal["off", "name", "model"],
+        Leaf(
+            label=_("Expressions"),
+            labels={"off": _("Off"), "name": _("By words in the reply"), "model": _("By asking the model")},
+        ),
+    ] = "name"
+    """Shows the picture of the emotion beside a reply if the character has such pictures."""
+
+
 class StorySettings(BaseModel):
     """All of them."""
 
@@ -462,3 +477,4 @@ class StorySettings(BaseModel):
     authors_note: AuthorsNoteGroup = AuthorsNoteGroup()
     prompt: PromptGroup = PromptGroup()
     reasoning: ReasoningGroup = ReasoningGroup()
+    display: DisplayGroup = DisplayGroup()
