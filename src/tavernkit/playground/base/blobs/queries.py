@@ -1,7 +1,8 @@
 """Reading bytes: only those that belong to something the person may see.
 
 One may see the pictures and files of one's own characters and of those that are everybody's, the pictures of one's own
-personas, and those of the characters and personas in a space that one owns or is an active member of.
+personas, and those of the characters and personas in a space, or in a conversation of it, that one owns or is an active
+member of.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona, Space, SpaceMembership
+from tavernkit.playground.base.database.models import (
+    Blob,
+    Character,
+    CharacterAsset,
+    Conversation,
+    Persona,
+    PersonaConnection,
+    Space,
+    SpaceMembership,
+)
 
 
 async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob | None:
@@ -25,7 +35,12 @@ async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob 
         ),
         exists().where(CharacterAsset.sha256 == sha256, CharacterAsset.character_id.in_(characters)),
         exists().where(
-            Persona.avatar_sha256 == sha256, or_(Persona.owner_id == viewer.user_id, Persona.id.in_(_personas(viewer)))
+            Persona.avatar_sha256 == sha256,
+            or_(
+                Persona.owner_id == viewer.user_id,
+                Persona.id.in_(_personas(viewer)),
+                Persona.id.in_(_locked_personas(viewer)),
+            ),
         ),
     )
     found: Blob | None = await session.scalar(select(Blob).where(Blob.sha256 == sha256, refers))
@@ -41,6 +56,16 @@ def visible_characters(viewer: Viewer) -> Select[UUID]:
 
 def _personas(viewer: Viewer) -> Select[UUID | None]:
     return select(SpaceMembership.persona_id).where(SpaceMembership.persona_id.is_not(None), _shares_space(viewer))
+
+
+def _locked_personas(viewer: Viewer) -> Select[UUID]:
+    """Those that somebody is in a single conversation."""
+    return (
+        select(PersonaConnection.persona_id)
+        .join(Conversation, Conversation.id == PersonaConnection.conversation_id)
+        .join(SpaceMembership, SpaceMembership.space_id == Conversation.space_id)
+        .where(SpaceMembership.user_id == PersonaConnection.owner_id, _shares_space(viewer))
+    )
 
 
 def _shares_space(viewer: Viewer) -> ColumnElement[bool]:
