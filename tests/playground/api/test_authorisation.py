@@ -207,8 +207,6 @@ TABLE = {
         "POST /personas/{persona_id}/delete (page)", "POST /personas/{persona_id}/duplicate (page)",
         "POST /personas/{persona_id}/connections (page)",
         "POST /personas/{persona_id}/connections/{connection_id}/remove (page)",
-        "POST /personas/{persona_id}/books (page)", "POST /personas/{persona_id}/books/{link_id} (page)",
-        "POST /personas/{persona_id}/books/{link_id}/detach (page)",
         "POST /quick-replies/{set_id} (page)", "POST /quick-replies/{set_id}/delete (page)",
         "POST /quick-replies/{set_id}/duplicate (page)", "POST /quick-replies/{set_id}/enabled (page)",
         "POST /quick-replies/{set_id}/places (page)", "POST /quick-replies/{set_id}/places/remove (page)",
@@ -515,13 +513,6 @@ REQUESTS = {
     "DELETE /personas/{persona_id}/picture": Ask(query="?settings_version=0"),
     "POST /personas/{persona_id}/connections": Ask(json={"character_id": "{character_id}"}),
     "POST /personas/{persona_id}/connections (page)": Ask(data={"character_id": "{character_id}"}),
-    "POST /personas/{persona_id}/books (page)": Ask(data={"lorebook_id": "{lorebook_id}"}),
-    "POST /personas/{persona_id}/books/{link_id} (page)": Ask(
-        path="/personas/{persona_id}/books/{book_link_id}", data={"enabled": "false"}
-    ),
-    "POST /personas/{persona_id}/books/{link_id}/detach (page)": Ask(
-        path="/personas/{persona_id}/books/{book_link_id}/detach"
-    ),
     "PUT /conversations/{conversation_id}/persona": Ask(json={"persona_id": None}),
     "POST /quick_replies": Ask(json={"name": "{fresh}"}),
     "POST /quick_replies/import": Ask(files=a_file(b'{"qrList": []}')),

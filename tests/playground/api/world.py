@@ -278,10 +278,6 @@ class Things:
         body = {"character_id": "{character_id}"}
         return str((await self._post("/personas/{persona_id}/connections", json=body))["id"])
 
-    async def _book_link_id(self) -> str:
-        link = {"lorebook_id": "{lorebook_id}", "persona_id": "{persona_id}"}
-        return str((await self._post("/lorebook_links", json=link))["id"])
-
     async def _set_id(self) -> str:
         made = {"name": f"Moves {uuid4()}", "buttons": [{"label": "Nod", "message": "I nod."}]}
         return str((await self._post("/quick_replies", json=made))["id"])

@@ -26,13 +26,11 @@ from tavernkit.playground.edge.views.personas import (
     persona_view,
     personas_view,
 )
-from tavernkit.playground.edge.web.forms import Flag, Version, filled_in, page, saved_streams, understood
+from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
-from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink
-from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.connections import connect_character, disconnect
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
@@ -144,25 +142,6 @@ async def connect(caller: PageCaller, persona_id: UUID, character_id: Annotated[
 async def remove_connection(caller: PageCaller, persona_id: UUID, connection_id: UUID) -> Response:
     await disconnect(*caller, persona_id, connection_id)
     return RedirectResponse(f"/personas/{persona_id}#connections", status_code=303)
-
-
-@router.post("/personas/{persona_id}/books")
-async def attach(caller: PageCaller, persona_id: UUID, lorebook_id: Annotated[UUID, Form()]) -> Response:
-    await caller.read(persona_for, persona_id)
-    await attach_lorebook(*caller, NewLink(lorebook_id=lorebook_id, persona_id=persona_id))
-    return RedirectResponse(f"/personas/{persona_id}#books", status_code=303)
-
-
-@router.post("/personas/{persona_id}/books/{link_id}")
-async def switch(caller: PageCaller, persona_id: UUID, link_id: UUID, enabled: Flag) -> Response:
-    await change_link(*caller, link_id, PatchLink(enabled=enabled))
-    return RedirectResponse(f"/personas/{persona_id}#books", status_code=303)
-
-
-@router.post("/personas/{persona_id}/books/{link_id}/detach")
-async def detach(caller: PageCaller, persona_id: UUID, link_id: UUID) -> Response:
-    await detach_lorebook(*caller, link_id)
-    return RedirectResponse(f"/personas/{persona_id}#books", status_code=303)
 
 
 @router.post("/personas/{persona_id}/delete")

@@ -9,14 +9,13 @@ from uuid import UUID
 from pydantic import ConfigDict
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import LorebookLink, Persona
+from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.edge.web.forms import one_newline, typed
-from tavernkit.playground.story.lorebooks.queries import links_of, lorebooks_page
 from tavernkit.playground.story.personas.connections import connections_of
 from tavernkit.playground.story.personas.documents import ConnectionOut, PersonaFields
 from tavernkit.playground.story.personas.queries import personas_page, spaces_with_persona
@@ -25,7 +24,6 @@ from tavernkit.values import Value
 PERSONAS_PER_PAGE = 100
 CHARACTERS_SHOWN = 8
 SPACES_SHOWN = 50
-BOOKS_SHOWN = 500
 
 POSITIONS: Final = {
     "in_prompt": _("In prompt"),
@@ -73,13 +71,11 @@ class PersonasView(Value, frozen=True, kw_only=True):
 
 
 class PersonaView(Value, frozen=True, kw_only=True):
-    """What belongs to a persona beside its form: what selects it, the spaces that use it, and its books; `found` are
+    """What belongs to a persona beside its form: what selects it, and the spaces that use it; `found` are
     characters that could select it."""
 
     connections: Sequence[ConnectionOut]
     spaces: Sequence[tuple[UUID, str]]
-    links: Sequence[tuple[LorebookLink, str]]
-    books: Mapping[str, str]
     search: str
     found: Mapping[UUID, str]
 
@@ -108,20 +104,15 @@ async def persona_view(runtime: Runtime, viewer: Viewer, persona_id: UUID, *, se
     async with runtime.database.read() as session:
         connections = await connections_of(session, viewer, persona_id)
         spaces = await spaces_with_persona(session, viewer, persona_id, limit=SPACES_SHOWN)
-        links = await links_of(session, persona_id=persona_id, space_id=None, conversation_id=None, character_id=None)
-        books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
         known = {connection.character_id for connection in connections}
         found = (
             await other_characters(session, viewer, known=known, search=search, limit=CHARACTERS_SHOWN)
             if search
             else []
         )
-    linked = {link.lorebook_id for link, _name in links}
     return PersonaView(
         connections=connections,
         spaces=[(space.id, space.name) for space in spaces],
-        links=links,
-        books={str(book.id): book.name for book in books if book.id not in linked},
         search=search,
         found={line.id: line.nickname or line.name for line in found},
     )
