@@ -117,7 +117,9 @@ TABLE = {
         "GET /scripts/{scope}/{holder_id}/{kind}/{place}", "PATCH /scripts/{scope}/{holder_id}/{kind}/{place}",
         "DELETE /scripts/{scope}/{holder_id}/{kind}/{place}", "POST /scripts/{scope}/{holder_id}/{kind}/{place}/copy",
         "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
-        "POST /personas/{persona_id}/duplicate",
+        "POST /personas/{persona_id}/duplicate", "PUT /personas/{persona_id}/picture",
+        "DELETE /personas/{persona_id}/picture", "GET /personas/{persona_id}/connections",
+        "POST /personas/{persona_id}/connections", "DELETE /personas/{persona_id}/connections/{connection_id}",
         "GET /quick_replies/{set_id}", "PATCH /quick_replies/{set_id}", "DELETE /quick_replies/{set_id}",
         "POST /quick_replies/{set_id}/duplicate", "GET /quick_replies/{set_id}/export",
         "POST /quick_replies/{set_id}/buttons", "PUT /quick_replies/{set_id}/buttons/order",
@@ -138,6 +140,7 @@ TABLE = {
         "GET /spaces/{space_id}/conversations", "GET /conversations/{conversation_id}",
         "GET /conversations/{conversation_id}/tree", "GET /conversations/{conversation_id}/messages",
         "GET /conversations/{conversation_id}/state", "GET /conversations/{conversation_id}/variables",
+        "GET /conversations/{conversation_id}/persona",
         "GET /conversations/{conversation_id}/settings", "GET /conversations/{conversation_id}/export",
         "GET /conversations/{conversation_id}/artifacts",
         "GET /conversations/{conversation_id}/artifacts/{tag}/versions", "GET /pipeline_choices",
@@ -170,7 +173,7 @@ TABLE = {
     "speak": [
         "POST /conversations/{conversation_id}/impersonate", "PUT /conversations/{conversation_id}/copilot",
         "POST /conversations/{conversation_id}/candidates",
-        "POST /conversations/{conversation_id}/messages",
+        "POST /conversations/{conversation_id}/messages", "PUT /conversations/{conversation_id}/persona",
     ],
     "moderate": [
         "PATCH /messages/{message_id}", "POST /messages/{message_id}/hide", "POST /messages/{message_id}/restore",
@@ -240,7 +243,9 @@ TABLE = {
         "POST /presets/{preset_id}/cards/{place}/delete (page)",
         "POST /personas/{persona_id} (page)", "POST /personas/{persona_id}/default (page)",
         "POST /personas/{persona_id}/picture (page)", "POST /personas/{persona_id}/picture/remove (page)",
-        "POST /personas/{persona_id}/delete (page)",
+        "POST /personas/{persona_id}/delete (page)", "POST /personas/{persona_id}/duplicate (page)",
+        "POST /personas/{persona_id}/connections (page)",
+        "POST /personas/{persona_id}/connections/{connection_id}/remove (page)",
         "POST /quick-replies/{set_id} (page)", "POST /quick-replies/{set_id}/delete (page)",
         "POST /quick-replies/{set_id}/duplicate (page)", "POST /quick-replies/{set_id}/enabled (page)",
         "POST /quick-replies/{set_id}/places (page)", "POST /quick-replies/{set_id}/places/remove (page)",
@@ -341,6 +346,7 @@ TABLE = {
     "speak on a page": [
         "POST /conversations/{conversation_id}/messages (page)", "POST /conversations/{conversation_id}/copilot (page)",
         "POST /conversations/{conversation_id}/candidates (page)",
+        "POST /conversations/{conversation_id}/panel/members/persona (page)",
     ],
 }  # fmt: skip
 """Every route under what one must be allowed to for it."""
@@ -618,6 +624,11 @@ REQUESTS = {
     ),
     "POST /personas/{persona_id}/picture/remove (page)": Ask(query="?settings_version=0"),
     "POST /characters/new (page)": Ask(data={"name": "Bo"}),
+    "PUT /personas/{persona_id}/picture": Ask(files=a_file(picture("red"), "red.png"), query="?settings_version=0"),
+    "DELETE /personas/{persona_id}/picture": Ask(query="?settings_version=0"),
+    "POST /personas/{persona_id}/connections": Ask(json={"character_id": "{character_id}"}),
+    "POST /personas/{persona_id}/connections (page)": Ask(data={"character_id": "{character_id}"}),
+    "PUT /conversations/{conversation_id}/persona": Ask(json={"persona_id": None}),
     "POST /quick_replies": Ask(json={"name": "{fresh}"}),
     "POST /quick_replies/import": Ask(files=a_file(b'{"qrList": []}')),
     "PATCH /quick_replies/{set_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),

@@ -316,6 +316,10 @@ class Things:
     async def _persona_id(self) -> str:
         return str((await self._post("/personas", json={"name": f"Robin {uuid4()}"}))["id"])
 
+    async def _connection_id(self) -> str:
+        body = {"character_id": "{character_id}"}
+        return str((await self._post("/personas/{persona_id}/connections", json=body))["id"])
+
     async def _set_id(self) -> str:
         made = {"name": f"Moves {uuid4()}", "buttons": [{"label": "Nod", "message": "I nod."}]}
         return str((await self._post("/quick_replies", json=made))["id"])

@@ -24,6 +24,7 @@ from tavernkit.playground.edge.api.members import router as members_api
 from tavernkit.playground.edge.api.messages import router as messages_api
 from tavernkit.playground.edge.api.paths import global_router as global_variables_api
 from tavernkit.playground.edge.api.paths import router as state_api
+from tavernkit.playground.edge.api.personas import conversation_router as persona_locks_api
 from tavernkit.playground.edge.api.personas import router as personas_api
 from tavernkit.playground.edge.api.pipelines import choices_router as pipeline_choices_api
 from tavernkit.playground.edge.api.pipelines import router as pipeline_profiles_api
@@ -88,6 +89,7 @@ NOUNS = (
     *(pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api, quick_replies_api, quick_replies_used_api),
     *(scripts_api,),
+    *(persona_locks_api,),
 )
 """Of the JSON API."""
 

@@ -1,9 +1,9 @@
 """Reading bytes: only those that belong to something the person may see.
 
 One may see the pictures and files of one's own characters and of those that are everybody's, the pictures of one's own
-personas, and those of the characters and personas in a space that one owns or is an active member of. Pictures of
-messages are for those who may read the conversation, and for who has uploaded them; backgrounds for those who may read
-anything in the space.
+personas, and those of the characters and personas in a space, or in a conversation of it, that one owns or is an active
+member of. Pictures of messages are for those who may read the conversation, and for who has uploaded them; backgrounds
+for those who may read anything in the space.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     MessagePicture,
     MessageSwipe,
     Persona,
+    PersonaConnection,
     Space,
     SpaceMembership,
 )
@@ -38,7 +39,12 @@ async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob 
         ),
         exists().where(CharacterAsset.sha256 == sha256, CharacterAsset.character_id.in_(characters)),
         exists().where(
-            Persona.avatar_sha256 == sha256, or_(Persona.owner_id == viewer.user_id, Persona.id.in_(_personas(viewer)))
+            Persona.avatar_sha256 == sha256,
+            or_(
+                Persona.owner_id == viewer.user_id,
+                Persona.id.in_(_personas(viewer)),
+                Persona.id.in_(_locked_personas(viewer)),
+            ),
         ),
         _message_picture(sha256, viewer),
         exists().where(
@@ -79,6 +85,16 @@ def _message_picture(sha256: str, viewer: Viewer) -> ColumnElement[bool]:
         may_read,
     )
     return exists().where(MessagePicture.sha256 == sha256, or_(own, readable))
+
+
+def _locked_personas(viewer: Viewer) -> Select[UUID]:
+    """Those that somebody is in a single conversation."""
+    return (
+        select(PersonaConnection.persona_id)
+        .join(Conversation, Conversation.id == PersonaConnection.conversation_id)
+        .join(SpaceMembership, SpaceMembership.space_id == Conversation.space_id)
+        .where(SpaceMembership.user_id == PersonaConnection.owner_id, _shares_space(viewer))
+    )
 
 
 def _shares_space(viewer: Viewer) -> ColumnElement[bool]:

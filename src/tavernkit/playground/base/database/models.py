@@ -261,9 +261,11 @@ class PersonaConnection(DatedRow):
     __table_args__ = (
         one_of("kind", "character", "conversation", "other"),
         UniqueConstraint("persona_id", "character_id"),
-        UniqueConstraint("persona_id", "conversation_id"),
+        # A person is one persona in a conversation.
+        UniqueConstraint("owner_id", "conversation_id"),
     )
 
+    owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     persona_id: Mapped[UUID] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str] = mapped_column(String(20))
     key: Mapped[str] = mapped_column(String(300), default="", index=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
@@ -47,7 +47,7 @@ async def new_story(
     view = await new_story_view(
         *caller,
         character_ids=character_id,
-        persona_id="default" if persona_id is None else persona_id if isinstance(persona_id, UUID) else None,
+        persona_id="default" if persona_id is None else _persona(persona_id),
         name=name,
         search=search.strip(),
     )
@@ -61,7 +61,7 @@ async def begin_story(
     persona_id: Annotated[UUID | str, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
 ) -> Response:
-    chosen = persona_id if isinstance(persona_id, UUID) else None
+    chosen = _persona(persona_id)
     try:
         if not character_id:
             raise Refused("invalid", _("Choose at least one character."))
@@ -90,6 +90,11 @@ async def palette(
     """Where the palette leads."""
     response.headers["Cache-Control"] = "no-store"
     return {"places": await places(*caller, q)}
+
+
+def _persona(chosen: UUID | str) -> UUID | Literal["auto"] | None:
+    """Which persona a form names: one, the one that fits, or none."""
+    return chosen if isinstance(chosen, UUID) else "auto" if chosen == "auto" else None
 
 
 def _place(after: str | None) -> tuple[datetime, UUID] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
@@ -18,6 +18,7 @@ from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.access.access import Access, active_members, member_for
 from tavernkit.playground.story.access.documents import MemberChange
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
+from tavernkit.playground.story.personas.connections import lock_conversation_to
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/members", dependencies=IN_PANEL)
 
@@ -44,6 +45,15 @@ async def add(
     _conversation, access = await caller.read(panel_access, conversation_id)
     joining = add_member(*caller, access.space.id, character_id=character_id, user_id=user_id)
     return await _answer(caller, conversation_id, joining, search=search)
+
+
+@router.post("/persona")
+async def lock_persona(
+    caller: PageCaller, conversation_id: UUID, persona_id: Annotated[UUID | Literal[""], Form()] = ""
+) -> Response:
+    """Be one of one's personas in this conversation alone."""
+    locking = lock_conversation_to(*caller, conversation_id, persona_id or None)
+    return await _answer(caller, conversation_id, locking)
 
 
 @router.post("/{member_id}")

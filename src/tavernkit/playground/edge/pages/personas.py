@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 from pydantic import Field
 
+from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext, translated
@@ -20,7 +21,9 @@ from tavernkit.playground.edge.views.personas import (
     POSITIONS,
     ROLES,
     PersonaForm,
+    PersonaView,
     differences,
+    persona_view,
     personas_view,
 )
 from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_streams, understood
@@ -29,12 +32,16 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
+from tavernkit.playground.story.personas.connections import connect_character, disconnect
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
-from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, persona_for, set_picture
+from tavernkit.playground.story.personas.queries import persona_for
+from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, set_picture
+from tavernkit.reading import ImportReport
 
 router = APIRouter()
 
 # A form with a file is read as it comes, and never as a whole, so what it was filled in from stands in its address.
+Search = Annotated[str, Query(max_length=200)]
 VersionInAddress = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
@@ -45,8 +52,8 @@ class SeenPersonaForm(PersonaForm):
 
 
 @router.get("/personas")
-async def personas(caller: PageCaller, after: After = None) -> HTMLResponse:
-    return page("personas/index.html", view=await personas_view(*caller, after))
+async def personas(caller: PageCaller, after: After = None, search: Search = "") -> HTMLResponse:
+    return page("personas/index.html", view=await personas_view(*caller, after, search=search))
 
 
 @router.get("/personas/new")
@@ -65,21 +72,25 @@ async def create(caller: PageCaller, form: Annotated[PersonaForm, Form()]) -> Re
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
 async def import_files(caller: PageCaller) -> Response:
-    async def import_one(data: bytes, _name: str) -> ImportedItem:
+    async def import_one(data: bytes, name: str) -> ImportedItem:
+        if media_type_of(data).startswith("image/"):
+            row, _is_new = await service.import_picture(*caller, data, name=name)
+            report = ImportReport(format="picture")
+            return ImportedItem(name=row.name, address=f"/personas/{row.id}", report=report)
         rows, known, report = await service.import_personas(*caller, data)
         count = ngettext("{count} persona", "{count} personas", len(rows))
         if known:
             count = _("{personas}, {skipped} skipped", personas=count, skipped=known)
         return ImportedItem(name=translated(count), address="/personas", report=report)
 
-    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
+    outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_IMPORT_BYTES)
     library = render("personas/_library.html", view=await personas_view(*caller))
     return imported_answer(caller.request, outcomes, library, otherwise="/personas")
 
 
 @router.get("/personas/{persona_id}")
-async def show(caller: PageCaller, persona_id: UUID) -> Response:
-    return await _persona_page(caller, persona_id)
+async def show(caller: PageCaller, persona_id: UUID, search: Search = "") -> Response:
+    return await _persona_page(caller, persona_id, search=search)
 
 
 @router.post("/personas/{persona_id}")
@@ -115,6 +126,24 @@ async def remove_picture(caller: PageCaller, persona_id: UUID, settings_version:
     return await _pictured(caller, persona_id, None, settings_version)
 
 
+@router.post("/personas/{persona_id}/duplicate")
+async def duplicate(caller: PageCaller, persona_id: UUID) -> Response:
+    copy = await service.duplicate_persona(*caller, persona_id)
+    return RedirectResponse(f"/personas/{copy.id}", status_code=303)
+
+
+@router.post("/personas/{persona_id}/connections")
+async def connect(caller: PageCaller, persona_id: UUID, character_id: Annotated[UUID, Form()]) -> Response:
+    await connect_character(*caller, persona_id, character_id)
+    return RedirectResponse(f"/personas/{persona_id}#connections", status_code=303)
+
+
+@router.post("/personas/{persona_id}/connections/{connection_id}/remove")
+async def remove_connection(caller: PageCaller, persona_id: UUID, connection_id: UUID) -> Response:
+    await disconnect(*caller, persona_id, connection_id)
+    return RedirectResponse(f"/personas/{persona_id}#connections", status_code=303)
+
+
 @router.post("/personas/{persona_id}/delete")
 async def delete(caller: PageCaller, persona_id: UUID) -> Response:
     await service.delete_persona(*caller, persona_id)
@@ -131,14 +160,22 @@ async def _pictured(caller: Visitor, persona_id: UUID, data: bytes | None, versi
 
 
 async def _persona_page(
-    caller: Caller, persona_id: UUID, *, form: PersonaForm | None = None, refused: Refused | None = None
+    caller: Caller,
+    persona_id: UUID,
+    *,
+    search: str = "",
+    form: PersonaForm | None = None,
+    refused: Refused | None = None,
 ) -> Response:
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
     row = await caller.read(persona_for, persona_id)
-    return _form_page(row, form or filled_in(PersonaForm, row), refused)
+    view = await persona_view(*caller, persona_id, search=search)
+    return _form_page(row, form or filled_in(PersonaForm, row), refused, view=view)
 
 
-def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None = None) -> HTMLResponse:
+def _form_page(
+    row: Persona | None, form: PersonaForm, refused: Refused | None = None, *, view: PersonaView | None = None
+) -> HTMLResponse:
     was_changed = row is not None and refused is not None and refused.code == "stale"
     return page(
         "personas/persona.html",
@@ -149,6 +186,7 @@ def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None =
         positions=POSITIONS,
         roles=ROLES,
         persona=row,
+        view=view,
     )
 
 

@@ -22,7 +22,8 @@ from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
 from tavernkit.playground.edge.presenting.runs import TurnsView, copilot_steps, turns_view
 from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
 from tavernkit.playground.edge.web.requests import ToastView
-from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
+from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
@@ -117,7 +118,7 @@ async def conversation_view(
             model_name=model_name(model),
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
-            persona_name="" if access.member is None else shown_name(access.member.cached_display_name),
+            persona_name=await _persona_name(session, conversation_id, access),
             can_write=permissions.can_take_part and may_speak(access.member),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(access),
@@ -175,6 +176,14 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
         can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
+
+
+async def _persona_name(session: AsyncSession, conversation_id: UUID, access: SpaceAccess) -> str:
+    """Who the viewer writes as."""
+    if access.member is None:
+        return ""
+    locked = await locked_persona(session, conversation_id, access.member.user_id)
+    return shown_name(access.member.cached_display_name if locked is None else locked.name)
 
 
 async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:

@@ -35,7 +35,8 @@ from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
-from tavernkit.playground.story.personas.service import all_personas
+from tavernkit.playground.story.personas.connections import has_connections
+from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.playground.story.spaces.queries import is_in
@@ -98,10 +99,14 @@ class HomeView(StoriesView, frozen=True, kw_only=True):
 
 
 class NewStoryView(Value, frozen=True, kw_only=True):
-    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others."""
+    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others.
+
+    `is_automatic`: the persona that fits is chosen; None where no character selects one.
+    """
 
     characters: tuple[CastChoice, ...]
     personas: tuple[CastChoice, ...]
+    is_automatic: bool | None = None
     search: str = ""
     has_more: bool = False
     name: str = ""
@@ -164,7 +169,7 @@ async def new_story_view(
     viewer: Viewer,
     *,
     character_ids: Sequence[UUID] = (),
-    persona_id: UUID | Literal["default"] | None = "default",
+    persona_id: UUID | Literal["default", "auto"] | None = "default",
     name: str = "",
     search: str = "",
     error: str = "",
@@ -175,6 +180,9 @@ async def new_story_view(
             session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search
         )
         personas = await all_personas(session, viewer.user_id)
+        is_connected = await has_connections(session, viewer)
+    if persona_id == "default" and is_connected:
+        persona_id = "auto"
     others = [row for row in characters if row.id not in character_ids]
     shown = [row for row in characters if row.id in character_ids] + others[:CHARACTERS_TO_CHOOSE]
     return NewStoryView(
@@ -185,6 +193,7 @@ async def new_story_view(
             _persona_choice(row, is_chosen=row.is_default if persona_id == "default" else row.id == persona_id)
             for row in personas
         ),
+        is_automatic=persona_id == "auto" if is_connected else None,
         name=name,
         error=error,
     )

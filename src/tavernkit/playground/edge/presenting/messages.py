@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from markupsafe import Markup
-from sqlalchemy import Select, exists, select
+from sqlalchemy import Select, case, exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -34,6 +34,7 @@ from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content
 from tavernkit.playground.edge.presenting.artifacts import ChatArtifact, chat_artifacts
 from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_message
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
+from tavernkit.playground.story.access.personas import AUTHOR_NAME, LOCKED_AVATAR, LOCKED_ID, with_locks
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.paths.pictures import pictures_of_swipes
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
@@ -131,15 +132,15 @@ class MessageRow(NamedTuple):
 
 _SHOWN: Select[
     Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool, bool
-] = (
+] = with_locks(
     select(
         Message,
-        SpaceMembership.cached_display_name,
+        AUTHOR_NAME,
         SpaceMembership.kind,
         SpaceMembership.status,
         SpaceMembership.character_id,
         Character.thumbnail_sha256,
-        Persona.avatar_sha256,
+        case((LOCKED_ID.is_not(None), LOCKED_AVATAR), else_=Persona.avatar_sha256),
         MessageSwipe.position,
         MessageSwipe.metadata_,
         Run.prompt_tokens,

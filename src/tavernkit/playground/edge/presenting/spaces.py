@@ -19,8 +19,9 @@ from tavernkit.playground.edge.presenting.home import Face, face
 from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_access, panel_view
 from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
+from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.queries import list_conversations
-from tavernkit.playground.story.personas.service import all_personas
+from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.values import Value
@@ -123,6 +124,7 @@ async def members_view(
                 for preset in await presets_page(session, viewer, kind=kind, behind=None, limit=CHOICES_SHOWN)
             ],
         )
+        locked = await locked_persona(session, conversation.id, viewer.user_id)
         is_owner = access.level >= Access.ADMINISTER and access.space.status == "active"
         addable = await _addable(session, viewer, rows, search) if is_owner else None
     active = [row for row in rows if row.member.status == "active"]
@@ -131,6 +133,9 @@ async def members_view(
         "panel": panel_view(conversation, access, "members", problem),
         "members": tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
         "gone": tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
+        "locks": _chosen(_("As in the space"), choices.personas, None if locked is None else locked.id)
+        if access.member is not None and access.space.status == "active" and choices.personas
+        else (),
         "addable": addable,
         "search": search,
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+from uuid import UUID
 
 from pydantic import ConfigDict
 
@@ -12,12 +13,17 @@ from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.edge.web.forms import one_newline, typed
-from tavernkit.playground.story.personas.documents import PersonaFields
-from tavernkit.playground.story.personas.service import personas_page
+from tavernkit.playground.story.personas.connections import connections_of
+from tavernkit.playground.story.personas.documents import ConnectionOut, PersonaFields
+from tavernkit.playground.story.personas.queries import personas_page, spaces_with_persona
 from tavernkit.values import Value
 
 PERSONAS_PER_PAGE = 100
+CHARACTERS_SHOWN = 8
+SPACES_SHOWN = 50
 
 POSITIONS: Final = {
     "in_prompt": _("In prompt"),
@@ -29,6 +35,7 @@ POSITIONS: Final = {
 ROLES: Final = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
 LABELS: Final = {
     "name": _("Name"),
+    "title": _("Title"),
     "description": _("Description"),
     "position": _("Position of description"),
     "depth": _("Depth"),
@@ -48,6 +55,7 @@ class PersonaForm(PersonaFields):
         return {
             **self.model_dump(),
             "name": self.name.strip(),
+            "title": self.title.strip(),
             "description": one_newline(self.description),
             "is_default": bool(self.is_default),
         }
@@ -57,19 +65,56 @@ class PersonasView(Value, frozen=True, kw_only=True):
     """The list of personas."""
 
     personas: Sequence[Persona]
+    search: str
     is_first: bool
     next: str | None
 
 
-async def personas_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> PersonasView:
+class PersonaView(Value, frozen=True, kw_only=True):
+    """What belongs to a persona beside its form: what selects it, and the spaces that use it; `found` are
+    characters that could select it."""
+
+    connections: Sequence[ConnectionOut]
+    spaces: Sequence[tuple[UUID, str]]
+    search: str
+    found: Mapping[UUID, str]
+
+
+async def personas_view(
+    runtime: Runtime, viewer: Viewer, after: str | None = None, *, search: str = ""
+) -> PersonasView:
     """A page of the person's personas."""
+    search = storable(search).strip()
     async with runtime.database.read() as session:
-        rows = await personas_page(session, viewer, behind=behind_name(after), limit=PERSONAS_PER_PAGE + 1)
+        rows = await personas_page(
+            session, viewer, behind=behind_name(after), limit=PERSONAS_PER_PAGE + 1, search=search
+        )
     shown = rows[:PERSONAS_PER_PAGE]
     return PersonasView(
         personas=shown,
+        search=search,
         is_first=after is None,
         next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > PERSONAS_PER_PAGE else None,
+    )
+
+
+async def persona_view(runtime: Runtime, viewer: Viewer, persona_id: UUID, *, search: str = "") -> PersonaView:
+    """What belongs to a persona beside its form."""
+    search = storable(search).strip()
+    async with runtime.database.read() as session:
+        connections = await connections_of(session, viewer, persona_id)
+        spaces = await spaces_with_persona(session, viewer, persona_id, limit=SPACES_SHOWN)
+        known = {connection.character_id for connection in connections}
+        found = (
+            await other_characters(session, viewer, known=known, search=search, limit=CHARACTERS_SHOWN)
+            if search
+            else []
+        )
+    return PersonaView(
+        connections=connections,
+        spaces=[(space.id, space.name) for space in spaces],
+        search=search,
+        found={line.id: line.nickname or line.name for line in found},
     )
 
 

@@ -29,7 +29,10 @@ class SpaceIn(StrictModel):
     character_ids: list[UUID] = Field(
         default=[], max_length=MAX_CHARACTERS, description="Who takes part, in order; nobody twice."
     )
-    persona_id: UUID | None = Field(default=None, description="Which of your personas you are.")
+    persona_id: UUID | Literal["auto"] | None = Field(
+        default=None,
+        description="Which of your personas you are; `auto` is the one that a character selects, else the default.",
+    )
     persona: PersonaText = Field(default="", description="Who you are here, in place of a persona.")
     name_override: Name | None = Field(default=None, description="What you are called here.")
     greeting: bool = Field(default=True, description="Whether each character says its first message.")

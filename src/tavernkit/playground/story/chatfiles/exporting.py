@@ -15,6 +15,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Blob,
     Character,
+    Conversation,
     Message,
     MessagePicture,
     MessageSwipe,
@@ -24,6 +25,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.personas import locked_persona, named_persona, persona_with_avatar
 from tavernkit.playground.story.chatfiles.messages import (
     CHAT_FILE,
     ExportedMessage,
@@ -224,6 +226,7 @@ async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
             injections=await injections_of(session, conversation.id)
             if access.member is not None or access.level >= Access.ADMINISTER
             else None,
+            persona=await _locked_to(session, conversation, viewer),
         )
         return ChatExport(
             conversation_id=conversation.id,
@@ -232,6 +235,15 @@ async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
             strays=strays_of(kept) if isinstance(kept, dict) else (),
             authors=authors,
         )
+
+
+async def _locked_to(session: AsyncSession, conversation: Conversation, viewer: Viewer) -> str | None:
+    """The file name of the persona that the chat is locked to; None where that is not for us to say."""
+    locked = await locked_persona(session, conversation.id, viewer.user_id)
+    if locked is not None:
+        return str(locked.file.get("avatar", "")) or None
+    named = await persona_with_avatar(session, viewer.user_id, named_persona(conversation.settings))
+    return None if named is None else ""
 
 
 async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> AsyncIterator[str]:

@@ -31,6 +31,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import Access, SpaceAccess, space_for
+from tavernkit.playground.story.access.personas import lock_persona_of_chat
 from tavernkit.playground.story.chatfiles.exporting import members_of
 from tavernkit.playground.story.chatfiles.storing import (
     MessageRange,
@@ -168,6 +169,7 @@ async def store_chats(
         members = [*members, *((member, None) for member in speakers.new)]
     for conversation in conversations:
         await link_book_of_chat(runtime, session, viewer.user_id, conversation)
+        await lock_persona_of_chat(runtime, session, viewer.user_id, conversation)
     return conversations
 
 
@@ -294,6 +296,7 @@ class _Import:
                 for number in range(len(self._files)):
                     conversation = await session.get_one(Conversation, _conversation_id(job_id, number))
                     await link_book_of_chat(self._runtime, session, owner_id, conversation)
+                    await lock_persona_of_chat(self._runtime, session, owner_id, conversation)
             await session.execute(
                 update(JobFile).where(JobFile.job_id == job_id).values(outcome={"outcome": "imported"})
             )

@@ -396,9 +396,11 @@ def written_header(
     state: JsonObject,
     note: JsonObject,
     injections: Iterable[ConversationInjection] | None,
+    persona: str | None = None,
 ) -> ChatHeader | None:
     """The header of a file: as it was read, with the variables, the note and the injections as they are now; without
-    `injections`, those that were read.
+    `injections`, those that were read. `persona` is the file name of the one that the chat is locked to; empty, it is
+    locked to none any more, and None leaves what was read.
 
     A file that had none gets one only if there is something to say.
     """
@@ -416,6 +418,10 @@ def written_header(
             metadata[key] = value
     if injections is not None:
         metadata = _with_injections(metadata, injections)
+    if persona:
+        metadata["persona"] = persona
+    elif persona is not None:
+        metadata.pop("persona", None)
     if beginning != {f"{VARIABLE}{name}": value for name, value in variables.items()}:
         metadata[OURS] = {"beginning": dict(beginning)}
     if kept is not None and theirs is None and not metadata:

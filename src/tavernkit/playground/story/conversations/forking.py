@@ -23,6 +23,7 @@ from tavernkit.playground.base.database.models import (
     MessagePicture,
     MessageSwipe,
     PathSnapshot,
+    PersonaConnection,
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
@@ -39,7 +40,8 @@ from tavernkit.playground.story.paths.state import visible_message
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
     """Copy the visible messages of a conversation up to number `until`, their swipes and pictures, the state and the
-    artifacts along them, the books and the injections of the conversation; how many messages that were.
+    artifacts along them, the books, the injections and the locked personas of the conversation; how many messages that
+    were.
 
     The caller has locked the source. The target has no messages yet.
     """
@@ -88,6 +90,14 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
             LorebookLink,
             LorebookLink.conversation_id == source_id,
             id=derived_id(target_id, LorebookLink.id),
+            conversation_id=literal(target_id),
+        )
+    )
+    await session.execute(
+        copy_rows(
+            PersonaConnection,
+            PersonaConnection.conversation_id == source_id,
+            id=derived_id(target_id, PersonaConnection.id),
             conversation_id=literal(target_id),
         )
     )

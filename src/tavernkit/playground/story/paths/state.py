@@ -31,6 +31,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.personas import AUTHOR_NAME, with_locks
 from tavernkit.playground.story.paths.pictures import pictures_of_swipes
 from tavernkit.values import Json, JsonObject
 
@@ -225,8 +226,8 @@ async def active_swipe(session: AsyncSession, message: Message) -> MessageSwipe:
 
 
 def _shown() -> Select[Message, str, str, int]:
-    return (
-        select(Message, SpaceMembership.cached_display_name, SpaceMembership.kind, MessageSwipe.position)
+    return with_locks(
+        select(Message, AUTHOR_NAME, SpaceMembership.kind, MessageSwipe.position)
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
         .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
     )

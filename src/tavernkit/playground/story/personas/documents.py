@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import Field
 
-from tavernkit.playground.base.schemas import StoredDocument, StrictModel, patching, showing
+from tavernkit.playground.base.schemas import Document, StoredDocument, StrictModel, patching, showing
 
 Position: TypeAlias = Literal["in_prompt", "top_of_note", "bottom_of_note", "at_depth", "none"]
 
@@ -15,6 +16,9 @@ Role: TypeAlias = Literal["system", "user", "assistant"]
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+Title = Annotated[str, Field(max_length=200, description="Tells personas of one name apart; not in the prompt.")]
 
 
 Description = Annotated[str, Field(max_length=100_000)]
@@ -30,6 +34,7 @@ class PersonaFields(StrictModel):
     """What a person types about who they are."""
 
     name: Name
+    title: Title = ""
     description: Description = ""
     position: Position = "in_prompt"
     depth: Depth = 2
@@ -45,6 +50,28 @@ class NewPersona(PersonaFields):
 class PatchPersona(NewPersona):
     settings_version: int = Field(ge=0, le=2**31 - 1, description="The version that was read.")
     avatar_sha256: Sha256 | None = Field(default=None, description="Null takes the picture away.")
+
+
+class NewConnection(StrictModel):
+    """A character that selects a persona in new stories."""
+
+    character_id: UUID
+
+
+class ConnectionOut(Document):
+    """What selects a persona. A character of SillyTavern that is not here has only a name."""
+
+    id: UUID
+    kind: str = Field(description="`character`, `conversation`, or `other`.")
+    name: str
+    character_id: UUID | None
+    conversation_id: UUID | None
+
+
+class PersonaLock(StrictModel):
+    """The persona that you are in a conversation."""
+
+    persona_id: UUID | None = Field(description="Null: the one that you are in the space.")
 
 
 @showing

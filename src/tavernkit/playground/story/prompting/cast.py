@@ -16,6 +16,7 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.access.access import active_members, story_user
+from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
@@ -64,6 +65,7 @@ class PromptCast(Value, frozen=True, kw_only=True):
     character: Character
     user: User
     person: models.SpaceMembership | None = None
+    persona_id: UUID | None = None
     persona: PersonaPlace = PersonaPlace()
     group: StoryGroup | None = None
 
@@ -90,12 +92,22 @@ async def load_cast(
     if voice is None or voice.id not in cards:
         raise UnpromptableError(_("The character was deleted. Add a character to the space and retry."))
     person = person_of(members, speaker)
+    user, persona = NOBODY, None
+    if person is not None:
+        persona = await locked_persona(session, conversation.id, person.user_id)
+        if persona is not None:
+            user = User(name=persona.name, persona=persona.description)
+        else:
+            user = await story_user(session, person)
+            # It has been read for the person's description already.
+            persona = None if person.persona_id is None else await session.get(models.Persona, person.persona_id)
     return PromptCast(
         voice=voice,
         character=cards[voice.id],
-        user=NOBODY if person is None else await story_user(session, person),
+        user=user,
         person=person,
-        persona=await _place(session, person),
+        persona_id=None if persona is None else persona.id,
+        persona=PersonaPlace() if persona is None else _place(persona),
         group=_group([member for member in characters if member.id in cards], cards, settings),
     )
 
@@ -146,12 +158,7 @@ async def _cards(session: AsyncSession, members: Sequence[models.SpaceMembership
     }
 
 
-async def _place(session: AsyncSession, person: models.SpaceMembership | None) -> PersonaPlace:
-    persona_id = None if person is None else person.persona_id
-    # It has been read for the person's description already.
-    persona = None if persona_id is None else await session.get(models.Persona, persona_id)
-    if persona is None:
-        return PersonaPlace()
+def _place(persona: models.Persona) -> PersonaPlace:
     return PersonaPlace(position=_POSITIONS[persona.position], depth=persona.depth, role=_ROLES[persona.role])
 
 

@@ -25,6 +25,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.kinds import dialect_of
 from tavernkit.playground.base.llm.vision import sees_pictures
+from tavernkit.playground.story.access.personas import AUTHOR_NAME, with_locks
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, books_for
 from tavernkit.playground.story.paths.injections import injections_of
 from tavernkit.playground.story.paths.pictures import SentPicture, newest_pictures, picture_data
@@ -111,7 +112,7 @@ async def load_history(
             models.Message.membership_id,
             models.Message.created_at,
             models.TextContent.content,
-            models.SpaceMembership.cached_display_name,
+            AUTHOR_NAME,
             models.MessageSwipe.metadata_,
         )
         .join(models.TextContent, models.TextContent.id == models.Message.text_id)
@@ -123,6 +124,7 @@ async def load_history(
     )
     if until is not None:
         query = query.where(models.Message.seq <= until)
+    query = with_locks(query)
     newest_first = [
         Message(
             role=role,
@@ -364,7 +366,6 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
     if provider is None:
         raise ModelError(_("No model is installed. Add a model."), code="unavailable")
     cast = await load_cast(session, conversation, speaker, settings)
-    persona_id = None if cast.person is None else cast.person.persona_id
     target = await _target(session, turn)
     generation_type = GENERATION_TYPES[turn.kind] if target is not None or not turn.needs_target else "normal"
     until = _end_of_history(turn, target)
@@ -394,7 +395,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         provider=provider,
         presets=await load_presets(session, space.owner_id, settings.model, settings.prompt.modules),
         cast=cast,
-        books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
+        books=await books_for(session, conversation, cast.voice, persona_id=cast.persona_id),
         history=history,
         state=await state_at(session, conversation.id, until_seq),
         global_variables=await read_globals(session, space.owner_id),

@@ -42,6 +42,7 @@ from tavernkit.playground.story.access.access import (
     usable_characters,
 )
 from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.story.access.personas import connected_persona
 from tavernkit.playground.story.conversations.service import (
     _CHUNK,
     FIRST_TITLE,
@@ -148,17 +149,24 @@ async def create_space(
     kind: Literal["playground", "discussion"] = "playground",
     name: str = "",
     character_ids: Sequence[UUID] = (),
-    persona_id: UUID | None = None,
+    persona_id: UUID | Literal["auto"] | None = None,
     persona: str = "",
     name_override: str | None = None,
     greeting: bool = True,
 ) -> OpenedSpace:
-    """Make a space with its owner, its characters and a conversation that begins with their greetings."""
+    """Make a space with its owner, its characters and a conversation that begins with their greetings.
+
+    The persona `auto` is the one that a character selects, else the default.
+    """
     if len(set(character_ids)) < len(character_ids):
         raise Refused("invalid", _("A character can be in a space only once."))
     async with runtime.database.write() as session:
         characters = await usable_characters(session, viewer, list(character_ids))
-        if persona_id is not None:
+        if persona_id == "auto":
+            persona_id = await connected_persona(session, viewer.user_id, characters) or await _default_persona(
+                session, viewer.user_id
+            )
+        elif persona_id is not None:
             await persona_of(session, persona_id, viewer.user_id)
         human = SpaceMembership(
             id=runtime.ids(),
@@ -175,7 +183,8 @@ async def create_space(
 async def start_story(
     runtime: Runtime, owner: User, character_id: UUID, *, persona: LibraryUser | None = None
 ) -> Conversation:
-    """Make a space with one character and its first conversation; without a persona, the one used last takes part."""
+    """Make a space with one character and its first conversation; without a persona, the one that the character selects
+    takes part, else the one used last."""
     async with runtime.database.write() as session:
         characters = await usable_characters(session, Viewer(user_id=owner.id), [character_id])
         opened = await begin_story(session, runtime, owner, characters, persona=persona)
@@ -190,12 +199,15 @@ async def begin_story(
     *,
     persona: LibraryUser | None = None,
 ) -> OpenedSpace:
-    """Put a story into this transaction; without a persona, the one used last takes part."""
+    """Put a story into this transaction; without a persona, the one that the character selects takes part, else the one
+    used last."""
     human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
     if persona is not None:
         human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
     else:
-        await _be_as_before(session, owner, human)
+        human.persona_id = await connected_persona(session, owner.id, characters)
+        if human.persona_id is None:
+            await _be_as_before(session, owner, human)
     return await open_space(session, runtime, human, characters, kind="playground", name="", greeting=True)
 
 
@@ -331,6 +343,13 @@ def _name_from(names: Sequence[str]) -> str:
     return titled(translated(joined), translated(_("New space")))
 
 
+async def _default_persona(session: AsyncSession, user_id: UUID) -> UUID | None:
+    found: UUID | None = await session.scalar(
+        select(Persona.id).where(Persona.owner_id == user_id, Persona.is_default).limit(1)
+    )
+    return found
+
+
 async def _be_as_before(session: AsyncSession, owner: User, human: SpaceMembership) -> None:
     """Take part as the last time; the first time, as the default persona."""
     last: SpaceMembership | None = await session.scalar(
@@ -340,9 +359,7 @@ async def _be_as_before(session: AsyncSession, owner: User, human: SpaceMembersh
         .limit(1)
     )
     if last is None:
-        human.persona_id = await session.scalar(
-            select(Persona.id).where(Persona.owner_id == owner.id, Persona.is_default).limit(1)
-        )
+        human.persona_id = await _default_persona(session, owner.id)
         return
     human.persona, human.persona_id, human.name_override = last.persona, last.persona_id, last.name_override
     if last.persona_id is None and last.name_override is None and last.cached_display_name != owner.name:

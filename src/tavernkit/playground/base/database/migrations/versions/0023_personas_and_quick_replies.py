@@ -13,6 +13,7 @@ def upgrade() -> None:
     op.add_column("personas", sa.Column("title", sa.String(length=200), nullable=False, server_default=""))
     op.create_table(
         "persona_connections",
+        sa.Column("owner_id", sa.Uuid(), nullable=False),
         sa.Column("persona_id", sa.Uuid(), nullable=False),
         sa.Column("kind", sa.String(length=20), nullable=False),
         sa.Column("key", sa.String(length=300), nullable=False),
@@ -26,6 +27,7 @@ def upgrade() -> None:
         *(
             sa.ForeignKeyConstraint([column], [there], name=op.f(f"fk_persona_connections_{column}"), ondelete=ondelete)
             for column, there, ondelete in (
+                ("owner_id", "users.id", "CASCADE"),
                 ("persona_id", "personas.id", "CASCADE"),
                 ("character_id", "characters.id", "SET NULL"),
                 ("conversation_id", "conversations.id", "CASCADE"),
@@ -33,11 +35,11 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_persona_connections")),
         *(
-            sa.UniqueConstraint("persona_id", column, name=op.f(f"uq_persona_connections_persona_id_{column}"))
-            for column in ("character_id", "conversation_id")
+            sa.UniqueConstraint(first, second, name=op.f(f"uq_persona_connections_{first}_{second}"))
+            for first, second in (("persona_id", "character_id"), ("owner_id", "conversation_id"))
         ),
     )
-    for column in ("persona_id", "key", "character_id", "conversation_id"):
+    for column in ("owner_id", "persona_id", "key", "character_id", "conversation_id"):
         op.create_index(op.f(f"ix_persona_connections_{column}"), "persona_connections", [column])
     op.create_table(
         "quick_reply_sets",
