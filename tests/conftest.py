@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.playground.support.on_postgresql import is_left_to_soak
 from tests.support.quick import is_quick, is_quick_file
 
 pytest_plugins = ["tests.playground.support.databases", "tests.playground.support.server"]
 
 TESTS = Path(__file__).parent
-SLOWEST = ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
+SLOWEST = tuple(
+    str(TESTS / slow)
+    for slow in ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
+)
 
-settings.register_profile("default", deadline=None, max_examples=40, print_blob=True)
+settings.register_profile("default", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("quick", deadline=None, max_examples=10, print_blob=True)
 settings.register_profile("tenfold", deadline=None, max_examples=400, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
@@ -34,6 +38,7 @@ def anyio_backend() -> str:
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the collector of garbage need not look through it again and again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -41,6 +46,11 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out PostgreSQL, the browser and server processes")
+
+
+def pytest_collection() -> None:
+    """Next to nothing of what is imported and collected is garbage."""
+    gc.disable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -51,7 +61,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no worker is left alone with it at the end."""
-    if config.getoption("quick"):
-        config.hook.pytest_deselected(items=[item for item in items if not is_quick(item)])
-        items[:] = [item for item in items if is_quick(item)]
-    items.sort(key=lambda item: not any(item.path.is_relative_to(TESTS / slow) for slow in SLOWEST))
+    is_left_out = (lambda item: not is_quick(item)) if config.getoption("quick") else is_left_to_soak
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
+    items.sort(key=lambda item: not str(item.path).startswith(SLOWEST))

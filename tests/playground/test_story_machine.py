@@ -37,7 +37,7 @@ from tests.playground.story_machine.working import LEASE_SECONDS, Deed, deeds
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES, STEPS = settings.default.max_examples // 10 if settings.default else 10, 30
+EXAMPLES, STEPS = settings.default.max_examples // 6 if settings.default else 10, 30
 
 
 class StoryMachine(Telling, Asking):

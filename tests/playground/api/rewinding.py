@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Self
 
@@ -32,11 +32,17 @@ class RewindableDatabase:
         return number
 
     @contextmanager
-    def rewound(self) -> Iterator[None]:
-        """Whatever is changed meanwhile is put back in the end."""
-        before = self.version()
+    def rewound(self) -> Iterator[Callable[[], None]]:
+        """Whatever is changed meanwhile is put back in the end, and whenever what is given here is called."""
         with closing(sqlite3.connect(":memory:")) as kept:
             self._copying.backup(kept)
-            yield
-            if self.version() != before:
-                kept.backup(self._copying)
+            before = self.version()
+
+            def rewind() -> None:
+                nonlocal before
+                if self.version() != before:
+                    kept.backup(self._copying)
+                    before = self.version()
+
+            yield rewind
+            rewind()

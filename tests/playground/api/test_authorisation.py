@@ -718,27 +718,26 @@ async def differences(world: World, route: Route, database: RewindableDatabase) 
     wrong = []
     with database.rewound():
         something, nothing = await prepared(route, ask, Things(world)), await prepared(route, ask, Nothing(world))
-        for person in PEOPLE:
-            before = database.version()
-            if expected[person] == "yes":
-                with database.rewound():
-                    answer = await send(world, person, something)
-                if outcome(answer) != "yes":
-                    wrong.append(f"{person}: {route.name} gave {answer.status_code}: {words(answer)}")
-                elif route.path.startswith(API_PREFIX):
-                    await answer.request.aread()
-                    schema()[route.path][route.method].validate_response(answer)
-                continue
-            answer = await send(world, person, something)
-            told = outcome(answer)
-            if told != expected[person]:
-                wrong.append(f"{person}: {route.name} gave {told} and not {expected[person]}: {words(answer)}")
-            elif told == "404":
-                about_nothing = await send(world, person, nothing)
-                if (about_nothing.status_code, about_nothing.text) != (answer.status_code, answer.text):
-                    wrong.append(f"{person}: {route.name} tells what is there from what is not: {words(about_nothing)}")
-            if database.version() != before:
-                wrong.append(f"{person}: {route.name} gave {told} and changed the database")
+        with database.rewound() as rewind:
+            for person in PEOPLE:
+                before = database.version()
+                answer = await send(world, person, something)
+                told = outcome(answer)
+                if told != expected[person]:
+                    wrong.append(f"{person}: {route.name} gave {told} and not {expected[person]}: {words(answer)}")
+                elif told == "yes":
+                    if route.path.startswith(API_PREFIX):
+                        await answer.request.aread()
+                        schema()[route.path][route.method].validate_response(answer)
+                    rewind()
+                    continue
+                elif told == "404":
+                    about = await send(world, person, nothing)
+                    if (about.status_code, about.text) != (answer.status_code, answer.text):
+                        wrong.append(f"{person}: {route.name} tells what is there from what is not: {words(about)}")
+                if database.version() != before:
+                    wrong.append(f"{person}: {route.name} gave {told} and changed the database")
+                rewind()
     return wrong
 
 
