@@ -204,6 +204,7 @@ TABLE = {
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
         "POST /characters/imports/{job_id}/stop (page)",
         "POST /characters/imports/{job_id}/files/{position}/version (page)",
+        "POST /characters/imports/{job_id}/files/{position}/choose (page)",
         "POST /characters/{character_id}/stories (page)",
         "POST /characters/{character_id}/edit (page)", "POST /characters/{character_id}/picture (page)",
         "POST /characters/{character_id}/pictures (page)",
@@ -311,6 +312,9 @@ CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.d
 REQUESTS = {
     "POST /characters/imports/{job_id}/files/{position}/version (page)": Ask(
         path="/characters/imports/{job_id}/files/0/version"
+    ),
+    "POST /characters/imports/{job_id}/files/{position}/choose (page)": Ask(
+        path="/characters/imports/{job_id}/files/0/choose", data={"choice": "new"}
     ),
     "GET /docs/{name} (page)": Ask(path="/docs/guide"),
     "GET /events (page)": Ask(query="?watch={conversation_id}"),

@@ -69,12 +69,13 @@ ENDED: Mapping[str, str] = {
     "restored": _("replaced by a restored version"),
     "picture": _("replaced by a new picture"),
 }
-FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
+End: TypeAlias = Literal["imported", "updated", "same", "skipped", "asked"]
+FileState: TypeAlias = End | Literal["waiting", "reading", "failed", "left"]
 
 AT_ONCE = 200
 """So many files are reported in one answer to a page that is open."""
 
-ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
+ENDS: dict[str, FileState] = {end: end for end in get_args(End)}
 
 
 class GalleryQuery(Value, frozen=True, kw_only=True):
@@ -443,7 +444,8 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
     line = lines.get(UUID(made)) if made else None
     # An import of an earlier release names none.
     named = file.outcome.get("namesake_id")
-    namesake = lines.get(UUID(named)) if named and line is not None else None
+    is_open = line is not None or file.outcome["outcome"] == "asked"
+    namesake = lines.get(UUID(named)) if named and is_open else None
     return FileView(
         job_id=job.id,
         position=file.position,
@@ -482,6 +484,7 @@ def _counted(job: Job) -> str:
         "updated": lambda count: ngettext("{count} updated", "{count} updated", count),
         "same": lambda count: ngettext("{count} already imported", "{count} already imported", count),
         "skipped": lambda count: ngettext("{count} skipped", "{count} skipped", count),
+        "asked": lambda count: ngettext("{count} to decide", "{count} to decide", count),
         "failed": lambda count: ngettext("{count} not readable", "{count} not readable", count),
         "missing": lambda count: ngettext(
             "{count} not received; send it again", "{count} not received; send them again", count
