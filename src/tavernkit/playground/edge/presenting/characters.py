@@ -27,7 +27,8 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import LABELS, changes_between, fold, stored_card
+from tavernkit.playground.story.characters.cards import LABELS, changes_between, embedded_book, fold, stored_card
+from tavernkit.playground.story.characters.embedded_book import read_draft
 from tavernkit.playground.story.characters.form import EMPTY, CardForm, form_of, form_of_character
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
@@ -241,6 +242,19 @@ def _moment(seconds: int | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+async def lorebook_draft_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """The lorebook of a card, and the copy of it that is being edited."""
+    draft = await read_draft(runtime, viewer, character_id)
+    check_changeable(draft.character, viewer)
+    embedded = embedded_book(draft.character)
+    return {
+        "row": draft.character,
+        "draft": draft.book,
+        "is_behind": draft.is_behind,
+        "count": 0 if embedded is None else len(embedded.entries),
+    }
 
 
 async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> tuple[tuple[UUID, str], ...]:
