@@ -1,4 +1,4 @@
-"""A page of a list of 5,000 characters, beside a page of a list of 50."""
+"""A page of a list of 10,000 characters, beside a page of a list of 100; the same for choosing some for a story."""
 
 import asyncio
 import tempfile
@@ -18,10 +18,11 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Character, User
 from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.edge.presenting.home import CHARACTERS_TO_CHOOSE, new_story_view
 from tavernkit.playground.story.characters.cards import fill
 from tavernkit.playground.story.characters.queries import Sort, characters_page
 
-LONG, SHORT, PAGE = 5_000, 50, 40
+LONG, SHORT, PAGE = 10_000, 100, 40
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -40,6 +41,12 @@ class Shelf:
     def page(self, length: int, sort: Sort, search: str = "") -> None:
         runtime, owners = self._filled
         self._runner.run(read_page(runtime, owners[length], sort, search))
+
+    def choose(self, length: int, search: str = "") -> None:
+        runtime, owners = self._filled
+        view = self._runner.run(new_story_view(runtime, owners[length], search=search))
+        if len(view.characters) < CHARACTERS_TO_CHOOSE:
+            raise RuntimeError("the page is not full")
 
     @cached_property
     def _filled(self) -> tuple[Runtime, dict[int, Viewer]]:
@@ -90,4 +97,11 @@ def benchmarks() -> Iterator[Benchmark]:
                 ours=lambda sort=sort, search=search: shelf.page(LONG, sort, search),
                 baseline=lambda sort=sort, search=search: shelf.page(SHORT, sort, search),
                 note=f"a page of {PAGE} out of {SHORT}",
+            )
+        for name, search in (("", ""), (" by a search", "character 0")):
+            yield Benchmark(
+                name=f"choose from {LONG:,} characters for a new story{name}",
+                ours=lambda search=search: shelf.choose(LONG, search),
+                baseline=lambda search=search: shelf.choose(SHORT, search),
+                note=f"{CHARACTERS_TO_CHOOSE} out of {SHORT}",
             )

@@ -80,12 +80,12 @@ def test_files_are_chosen_and_the_import_is_found_again(page: Page) -> None:
     expect(page.get_by_role("button", name="New story with Chosen")).to_have_count(12)
 
 
-def test_a_card_of_one_name_is_a_new_character_and_its_row_offers_a_version(page: Page) -> None:
+def test_a_card_of_one_name_is_asked_about_and_becomes_what_is_chosen(page: Page) -> None:
     cards = {f"c{n}": json_card(name="Twin", description=f"Twin {n}.", first_mes=f"I am {n}.") for n in range(2)}
     drop(page, **cards)
-    expect(page.get_by_text("Done: 2 imported.").first).to_be_visible()
+    expect(page.get_by_text("Done: 1 imported, 1 to decide.").first).to_be_visible()
     rows = page.get_by_role("list", name="Files").get_by_role("listitem")
-    expect(rows.nth(1)).to_contain_text("as a new character")
+    expect(rows.nth(1)).to_contain_text("exists with a different card")
     rows.nth(1).get_by_role("button", name="Add as new version of Twin").click()
     expect(page.get_by_text("Done: 1 imported, 1 updated.").first).to_be_visible()
     expect(rows.nth(1)).to_contain_text("updated to version 2")

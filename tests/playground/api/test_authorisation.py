@@ -260,9 +260,11 @@ TABLE = {
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
         "POST /characters/imports/{job_id}/stop (page)",
         "POST /characters/imports/{job_id}/files/{position}/version (page)",
+        "POST /characters/imports/{job_id}/files/{position}/choose (page)",
         "POST /characters/{character_id}/stories (page)",
         "POST /characters/{character_id}/edit (page)", "POST /characters/{character_id}/picture (page)",
-        "POST /characters/{character_id}/pictures (page)",
+        "POST /characters/{character_id}/pictures (page)", "POST /characters/{character_id}/lorebook (page)",
+        "POST /characters/{character_id}/lorebook/save (page)",
         "POST /characters/{character_id}/pictures/{asset_id} (page)",
         "POST /characters/{character_id}/pictures/{asset_id}/main (page)",
         "POST /characters/{character_id}/pictures/{asset_id}/delete (page)",
@@ -302,6 +304,7 @@ TABLE = {
         "GET /characters/{character_id} (page)", "GET /characters/{character_id}/edit (page)",
         "GET /characters/{character_id}/versions (page)", "GET /characters/{character_id}/versions/{number} (page)",
         "GET /characters/{character_id}/delete (page)", "GET /characters/{character_id}/pictures (page)",
+        "GET /characters/{character_id}/lorebook (page)",
     ],
     "run a space on a page": [
         "POST /conversations/{conversation_id}/panel/members (page)",
@@ -375,6 +378,9 @@ CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.d
 REQUESTS = {
     "POST /characters/imports/{job_id}/files/{position}/version (page)": Ask(
         path="/characters/imports/{job_id}/files/0/version"
+    ),
+    "POST /characters/imports/{job_id}/files/{position}/choose (page)": Ask(
+        path="/characters/imports/{job_id}/files/0/choose", data={"choice": "new"}
     ),
     "GET /docs/{name} (page)": Ask(path="/docs/guide"),
     "GET /events (page)": Ask(query="?watch={conversation_id}"),
@@ -653,6 +659,7 @@ REQUESTS = {
     "GET /characters/imports/{job_id}/progress (page)": Ask(query="?after=0"),
     "POST /characters/{character_id}/edit (page)": Ask(data={"version": "1", "description": "Small."}),
     "POST /characters/{character_id}/picture (page)": Ask(files=a_file(picture("red"), "red.png")),
+    "POST /characters/{character_id}/lorebook/save (page)": Ask(data={"version": "1"}, needs=("embedded_book_id",)),
     "POST /characters/{character_id}/pictures (page)": Ask(files=a_file(picture("red"), "red.png", field="files")),
     "POST /characters/{character_id}/pictures/{asset_id} (page)": Ask(data={"name": "delight", "kind": "emotion"}),
     "POST /characters/{character_id}/versions/{number}/restore (page)": Ask(data={"version": "2"}),

@@ -72,10 +72,12 @@ WRITTEN: dict[str, Any] = {
 }
 SHOWN = {"creation_date", "modification_date"}
 """Facts, which are shown and not typed."""
+ON_PAGES_OF_THEIR_OWN = {"assets": "/pictures", "character_book": "/lorebook"}
+"""Their tests are in `test_assets.py` and `test_embedded_book.py`."""
 
 
 def test_every_field_of_the_model_is_typed_or_shown() -> None:
-    assert {*TYPED} | SHOWN | {"assets", "character_book"} == {*Character.__struct_fields__}
+    assert {*TYPED} | SHOWN | {*ON_PAGES_OF_THEIR_OWN} == {*Character.__struct_fields__}
     assert {*WRITTEN} == {*TYPED}
 
 
@@ -94,6 +96,7 @@ async def test_what_is_typed_into_each_field_survives_export_and_import(sqlite_u
         assert now - 3600 < made.creation_date == made.modification_date <= now
         page = await seen(client, f"/characters/{id}/edit")
         assert ("Created" in page, "Modified" in page) == (True, True)
+        assert all(f'"/characters/{id}{path}"' in page for path in ON_PAGES_OF_THEIR_OWN.values())
         again = await client.post(f"/characters/{id}/edit", data=boxes(page))
         assert (again.status_code, (await row(play, id)).version) == (303, 1), (
             "what the page shows is what it was given"

@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from uuid import UUID
 import httpx2
 import pytest
 from sqlalchemy import func, select
+from starlette.datastructures import UploadFile
 
 from tavernkit.playground.base.database.models import Character, JobFile
 from tavernkit.playground.base.jobs.service import claim_job, reap_jobs
@@ -20,7 +22,13 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.characters import importing
 from tavernkit.playground.story.characters.files import PreparedFile, prepare
-from tavernkit.playground.story.characters.importing import IMPORT_KIND, file_as_version, import_staged_files
+from tavernkit.playground.story.characters.importing import (
+    IMPORT_KIND,
+    answer_file,
+    file_as_version,
+    import_staged_files,
+    start_import,
+)
 from tavernkit.playground.story.characters.service import begin_story
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.stories import Story, open_story
@@ -83,7 +91,15 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
         assert (started.status_code, started.json()["total"]) == (202, 6)
         job = await finished(client, started.json()["id"])
         assert (job["status"], job["done"], job["error"]) == ("succeeded", 6, None)
-        assert job["result"] == {"imported": 3, "updated": 1, "same": 1, "skipped": 0, "failed": 1, "missing": 0}
+        assert job["result"] == {
+            "imported": 3,
+            "updated": 1,
+            "same": 1,
+            "skipped": 0,
+            "asked": 0,
+            "failed": 1,
+            "missing": 0,
+        }
         items = await outcomes(client, job["id"])
         assert [item["outcome"]["outcome"] for item in items] == [
             "imported", "failed", "imported", "same", "updated", "imported",
@@ -241,3 +257,28 @@ async def test_what_is_no_form_with_files_is_refused(sqlite_url: str, tmp_path: 
                 refused = await client.post(path, **request)
                 assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid"), (path, request)
         assert (await client.get("/jobs")).json()["items"] == []
+
+
+async def test_each_card_of_one_name_is_asked_about_and_becomes_what_is_chosen(
+    database_url: str, tmp_path: Path
+) -> None:
+    cards = [json_card(name="Anna", description=f"Anna {n}.", first_mes=f"I am {n}.") for n in range(4)]
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play:
+        sent = [UploadFile(BytesIO(card), size=len(card), filename=f"{n}.json") for n, card in enumerate(cards)]
+        job = await start_import(play.runtime, me(play), sent, same_name="ask")
+        async with working(play), api_client(play.runtime, play.user_id) as client:
+            ended = await finished(client, str(job.id))
+            assert (ended["result"]["imported"], ended["result"]["asked"]) == (1, 3)
+            before = [file["outcome"]["outcome"] for file in await outcomes(client, str(job.id))]
+            assert before == ["imported"] + ["asked"] * 3
+            for position, choice in enumerate(("new", "version", "skip"), start=1):
+                await answer_file(play.runtime, me(play), job.id, position, choice)
+            await answer_file(play.runtime, me(play), job.id, 3, "new")
+            after = [file["outcome"] for file in await outcomes(client, str(job.id))]
+        assert [file["outcome"] for file in after] == ["imported", "imported", "updated", "skipped"]
+        first = await row(play, UUID(after[0]["character_id"]))
+        assert (first.version, first.data["data"]["description"]) == (2, "Anna 2.")
+        async with play.runtime.database.read() as session:
+            assert await session.scalar(select(func.count(JobFile.data)).where(JobFile.job_id == job.id)) == 0
+        stranger = await refusal_of(answer_file(play.runtime, await somebody_else(play), job.id, 1, "new"))
+        assert stranger.code == "not_found"

@@ -160,15 +160,15 @@ async def test_different_cards_of_one_name_and_creator_are_different_characters(
         assert (skipped.outcome, skipped.character.id) == ("skipped", imported[5].character.id)
 
 
-async def test_a_card_with_another_character_version_is_a_new_version(database_url: str, tmp_path: Path) -> None:
+async def test_another_character_version_alone_makes_no_version(database_url: str, tmp_path: Path) -> None:
     async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, json_card(character_version="1.0"))
-        newer = await brought(play, json_card(character_version="1.1", first_mes="Tock.", description="Newer."))
-        assert (newer.outcome, newer.character.id, newer.character.version) == ("updated", first.character.id, 2)
-        other = await brought(play, json_card(character_version="1.1", first_mes="Halt.", description="Another."))
-        assert other.outcome == "imported"
-        unclear = await brought(play, json_card(character_version="2.0", first_mes="Who?", description="Which?"))
-        assert unclear.outcome == "imported"
+        other = await brought(play, json_card(character_version="1.1", first_mes="Tock.", description="Newer."))
+        assert (other.outcome, other.namesake and other.namesake.id) == ("imported", first.character.id)
+        assert (await row(play, first.character.id)).version == 1
+        chosen = json_card(character_version="1.2", first_mes="Tock.", description="Newest.")
+        newer = await brought(play, chosen, same_name="version")
+        assert (newer.outcome, newer.character.id) == ("updated", other.character.id)
 
 
 async def test_a_person_may_say_which_character_a_file_is(database_url: str, tmp_path: Path) -> None:

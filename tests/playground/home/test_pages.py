@@ -1,11 +1,13 @@
 """The first page, the page of a new story, and what the palette finds."""
 
 import re
+from html import unescape
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, Persona, SpaceMembership
@@ -15,7 +17,9 @@ from tavernkit.playground.story.members.service import add_member
 from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.installation import Installation
 from tests.playground.characters.builders import brought, json_card
+from tests.playground.characters.test_pages import character_pages
 from tests.playground.spaces.cast import opened
+from tests.playground.support.counting import counted_statements
 from tests.playground.support.databases import on_sqlite
 from tests.playground.support.refusals import refusal_of
 
@@ -145,3 +149,28 @@ async def test_the_palette_shows_nobody_what_is_somebody_elses(installation: Ins
 
 def test_letters_that_mean_something_to_the_database_are_meant_as_they_are() -> None:
     assert loosely("a %_\\") == "%a%\\%%\\_%\\\\%"
+
+
+async def test_every_one_of_many_characters_can_be_chosen(sqlite_url: str, tmp_path: Path) -> None:
+    async with character_pages(sqlite_url, tmp_path) as (play, client):
+        async with play.runtime.database.write() as session:
+            template = (await session.scalars(select(Character).limit(1))).one()
+            fixed = {column.key: getattr(template, column.key) for column in Character.__table__.c}
+            # All of one name, so that only going on in the list finds them.
+            rows = [{**fixed, "id": uuid4(), "name": "Guest", "name_key": "guest"} for _ in range(150)]
+            await session.execute(insert(Character), rows)
+        chosen, after = str(rows[140]["id"]), ""
+        found: set[str] = set()
+        while True:
+            with counted_statements(play.runtime.database) as statements:
+                query = {"character_id": chosen, "search": "", "after": after}
+                html = (await client.get("/spaces/new", params=query)).text
+            assert len(statements) <= 6
+            listed = re.findall(r'name="character_id" value="([^"]+)"', html)
+            assert (listed[0], len(listed) <= 61) == (chosen, True)
+            found |= {*listed}
+            more = re.search(r'name="after" value="([^"]+)"', html)
+            if more is None:
+                break
+            after = unescape(more[1])
+        assert {str(row["id"]) for row in rows} <= found

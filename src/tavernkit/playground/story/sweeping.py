@@ -12,7 +12,7 @@ import logging
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 
 from tavernkit.playground.base.blobs.store import is_unused, remove_unused
 from tavernkit.playground.base.database.models import (
@@ -35,6 +35,7 @@ KEPT_EVENTS = 50
 
 KEPT_FOR = timedelta(days=1)
 AT_ONCE = 500
+ASKED = timedelta(days=7)
 FILES_AT_ONCE = 20
 UNSENT_FOR = timedelta(days=30)
 """How long a picture that was put into a draft waits to be sent."""
@@ -123,11 +124,12 @@ async def _remove_events(runtime: Runtime, until: asyncio.Event) -> int:
 
 
 async def _remove_file_bytes(runtime: Runtime, until: asyncio.Event) -> int:
-    """A job that was stopped while its files came in has left some behind."""
+    """A job that was stopped while its files came in has left some behind; one that asked waits for a week."""
+    too_late = or_(JobFile.outcome.is_(None), Job.created_at < runtime.clock() - ASKED)
     left = (
         select(JobFile.job_id, JobFile.position)
         .join(Job, Job.id == JobFile.job_id)
-        .where(Job.status.not_in(("queued", "running")), JobFile.data.is_not(None))
+        .where(Job.status.not_in(("queued", "running")), JobFile.data.is_not(None), too_late)
         .limit(FILES_AT_ONCE)
     )
     removed = 0

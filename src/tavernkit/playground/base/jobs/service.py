@@ -234,7 +234,9 @@ async def _forget(session: AsyncSession, runtime: Runtime, job_id: UUID) -> None
     """Nobody goes on with it any more: neither with the bytes of files, nor with what steps of pipelines have made, nor
     with what the job has prepared in a space of its own, whose id is the job's."""
     await forget_outputs(session, job_id)
-    await session.execute(update(JobFile).where(JobFile.job_id == job_id, JobFile.data.is_not(None)).values(data=None))
+    # What has an outcome and still its bytes waits for somebody's answer.
+    left = (JobFile.job_id == job_id, JobFile.outcome.is_(None), JobFile.data.is_not(None))
+    await session.execute(update(JobFile).where(*left).values(data=None))
     prepared = await session.get(Space, job_id)
     if prepared is not None:
         payload = {"space_id": str(job_id)}

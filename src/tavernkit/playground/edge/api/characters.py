@@ -114,8 +114,8 @@ router = APIRouter(prefix="/characters", tags=["characters"], responses=document
 SameNameQuery = Annotated[
     SameName,
     Query(
-        description="What a different card of the same name by the same creator becomes. `new`: a new character, or a "
-        "new version if its `character_version` differs; `version`: a new version; `skip`: it is left out."
+        description="What a different card of the same name by the same creator becomes. `new`: a new character; "
+        "`version`: a new version; `skip`: it is left out."
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""A card while it is typed: its tokens, hints about it, and the prompt that it would be in."""
+"""A card while it is written: its tokens, hints about it, the prompt that it would be in, and its lorebook."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.characters import MAX_EDIT_BYTES
 from tavernkit.playground.edge.pages.characters import changeable, sent_form
+from tavernkit.playground.edge.presenting.characters import lorebook_draft_view
 from tavernkit.playground.edge.presenting.prompt_preview import draft_view
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.web.forms import Version, fresh_page, page
 from tavernkit.playground.edge.web.requests import PageCaller
 from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.characters.checking import check_card, hint_sentence
+from tavernkit.playground.story.characters.embedded_book import edit_embedded_book, save_embedded_book
 from tavernkit.playground.story.characters.form import EMPTY, draft_of, form_of_character, typed_character, typed_form
 
 router = APIRouter()
@@ -63,3 +65,26 @@ async def preview(
             raise
         return fresh_page("preview.html", refused, view=refused)
     return fresh_page("preview.html", view=view)
+
+
+@router.post("/characters/{character_id}/lorebook")
+async def edit_lorebook(caller: PageCaller, character_id: UUID) -> Response:
+    book = await edit_embedded_book(*caller, character_id)
+    return RedirectResponse(f"/lorebooks/{book.id}", status_code=303)
+
+
+@router.get("/characters/{character_id}/lorebook")
+async def show_lorebook(caller: PageCaller, character_id: UUID) -> Response:
+    return page("characters/lorebook.html", view=await lorebook_draft_view(*caller, character_id))
+
+
+@router.post("/characters/{character_id}/lorebook/save")
+async def save_lorebook(caller: PageCaller, character_id: UUID, version: Version) -> Response:
+    try:
+        await save_embedded_book(*caller, character_id, version=version)
+    except Refused as refused:
+        if refused.code != "stale":
+            raise
+        view = await lorebook_draft_view(*caller, character_id)
+        return page("characters/lorebook.html", refused, view=view)
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)

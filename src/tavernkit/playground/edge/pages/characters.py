@@ -53,7 +53,9 @@ from tavernkit.playground.story.characters.form import (
 from tavernkit.playground.story.characters.importing import (
     MAX_FILES,
     MAX_TOTAL_BYTES,
+    Choice,
     SameName,
+    answer_file,
     file_as_version,
     start_import,
 )
@@ -93,7 +95,7 @@ async def import_files(caller: PageCaller) -> Response:
     sent = received_form(caller.request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     try:
         async with sent as form:
-            job = await start_import(*caller, form.files, same_name=_same_name(form.fields.get("same_name")))
+            job = await start_import(*caller, form.files, same_name=_choice(form.fields.get("same_name")))
     except Refused as refused:
         view = await gallery_view(*caller, GalleryQuery())
         return page("characters/gallery.html", refused, view=view.with_(problem=refused.sentence))
@@ -131,6 +133,17 @@ async def add_file_as_version(
 ) -> Response:
     await file_as_version(*caller, job_id, position)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
+
+
+@router.post("/characters/imports/{job_id}/files/{position}/choose")
+async def choose_for_file(
+    caller: PageCaller,
+    job_id: UUID,
+    position: Annotated[int, Path(ge=0, le=MAX_FILES)],
+    choice: Annotated[SameName, Form()],
+) -> Response:
+    await answer_file(*caller, job_id, position, choice)
+    return RedirectResponse(f"/characters/imports/{job_id}#file_{position}", status_code=303)
 
 
 @router.get("/characters/new")
@@ -322,5 +335,5 @@ def _version(sent: object) -> int:
     raise Refused("invalid", _("The form does not name the version of the card. Open the form again."))
 
 
-def _same_name(chosen: str | None) -> SameName:
-    return "version" if chosen == "version" else "skip" if chosen == "skip" else "new"
+def _choice(chosen: str | None) -> Choice:
+    return next((choice for choice in ("new", "version", "skip") if choice == chosen), "ask")

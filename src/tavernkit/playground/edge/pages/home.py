@@ -42,6 +42,7 @@ async def new_story(
     persona_id: Annotated[UUID | str | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
     search: Annotated[str, Query(max_length=200)] = "",
+    after: Annotated[str, Query(max_length=2000)] = "",
 ) -> Response:
     """The form; a search brings along what is chosen and typed so far."""
     view = await new_story_view(
@@ -50,6 +51,7 @@ async def new_story(
         persona_id="default" if persona_id is None else _persona(persona_id),
         name=name,
         search=search.strip(),
+        after=after or None,
     )
     return fresh_page("new_story.html", view=view)
 

@@ -27,7 +27,8 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import LABELS, changes_between, fold, stored_card
+from tavernkit.playground.story.characters.cards import LABELS, changes_between, embedded_book, fold, stored_card
+from tavernkit.playground.story.characters.embedded_book import read_draft
 from tavernkit.playground.story.characters.form import EMPTY, CardForm, form_of, form_of_character
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
 from tavernkit.playground.story.characters.queries import (
@@ -69,12 +70,13 @@ ENDED: Mapping[str, str] = {
     "restored": _("replaced by a restored version"),
     "picture": _("replaced by a new picture"),
 }
-FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
+End: TypeAlias = Literal["imported", "updated", "same", "skipped", "asked"]
+FileState: TypeAlias = End | Literal["waiting", "reading", "failed", "left"]
 
 AT_ONCE = 200
 """So many files are reported in one answer to a page that is open."""
 
-ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
+ENDS: dict[str, FileState] = {end: end for end in get_args(End)}
 
 
 class GalleryQuery(Value, frozen=True, kw_only=True):
@@ -240,6 +242,19 @@ def _moment(seconds: int | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+async def lorebook_draft_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
+    """The lorebook of a card, and the copy of it that is being edited."""
+    draft = await read_draft(runtime, viewer, character_id)
+    check_changeable(draft.character, viewer)
+    embedded = embedded_book(draft.character)
+    return {
+        "row": draft.character,
+        "draft": draft.book,
+        "is_behind": draft.is_behind,
+        "count": 0 if embedded is None else len(embedded.entries),
+    }
 
 
 async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> tuple[tuple[UUID, str], ...]:
@@ -443,7 +458,8 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
     line = lines.get(UUID(made)) if made else None
     # An import of an earlier release names none.
     named = file.outcome.get("namesake_id")
-    namesake = lines.get(UUID(named)) if named and line is not None else None
+    is_open = line is not None or file.outcome["outcome"] == "asked"
+    namesake = lines.get(UUID(named)) if named and is_open else None
     return FileView(
         job_id=job.id,
         position=file.position,
@@ -482,6 +498,7 @@ def _counted(job: Job) -> str:
         "updated": lambda count: ngettext("{count} updated", "{count} updated", count),
         "same": lambda count: ngettext("{count} already imported", "{count} already imported", count),
         "skipped": lambda count: ngettext("{count} skipped", "{count} skipped", count),
+        "asked": lambda count: ngettext("{count} to decide", "{count} to decide", count),
         "failed": lambda count: ngettext("{count} not readable", "{count} not readable", count),
         "missing": lambda count: ngettext(
             "{count} not received; send it again", "{count} not received; send them again", count

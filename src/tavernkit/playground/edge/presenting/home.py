@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, Uuid, and_, func, literal, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -26,8 +26,9 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
-from tavernkit.playground.base.paging import cursor
+from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.web.requests import API_PREFIX
@@ -37,7 +38,6 @@ from tavernkit.playground.story.conversations.queries import last_message_id
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.personas.connections import has_connections
 from tavernkit.playground.story.personas.queries import all_personas
-from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
@@ -99,7 +99,7 @@ class HomeView(StoriesView, frozen=True, kw_only=True):
 
 
 class NewStoryView(Value, frozen=True, kw_only=True):
-    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others.
+    """The page on which a story is put together, with what was chosen so far; `more` is where the list goes on.
 
     `is_automatic`: the persona that fits is chosen; None where no character selects one.
     """
@@ -108,14 +108,15 @@ class NewStoryView(Value, frozen=True, kw_only=True):
     personas: tuple[CastChoice, ...]
     is_automatic: bool | None = None
     search: str = ""
-    has_more: bool = False
+    more: str = ""
+    is_first: bool = True
     name: str = ""
     error: str = ""
 
 
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12
-CHARACTERS_TO_CHOOSE = 200
+CHARACTERS_TO_CHOOSE = 60
 FACES_SHOWN = 3
 LINE_CHARACTERS = 140
 LAST_WORDS = 600
@@ -172,12 +173,14 @@ async def new_story_view(
     persona_id: UUID | Literal["default", "auto"] | None = "default",
     name: str = "",
     search: str = "",
+    after: str | None = None,
     error: str = "",
 ) -> NewStoryView:
     """The page on which a story is put together."""
+    place = behind_name(after)
     async with runtime.database.read() as session:
         characters = await _usable_characters(
-            session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search
+            session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search, after=place
         )
         personas = await all_personas(session, viewer.user_id)
         is_connected = await has_connections(session, viewer)
@@ -185,10 +188,12 @@ async def new_story_view(
         persona_id = "auto"
     others = [row for row in characters if row.id not in character_ids]
     shown = [row for row in characters if row.id in character_ids] + others[:CHARACTERS_TO_CHOOSE]
+    last = shown[-1] if len(others) > CHARACTERS_TO_CHOOSE else None
     return NewStoryView(
         characters=tuple(_character_choice(row, is_chosen=row.id in character_ids) for row in shown),
         search=search,
-        has_more=len(others) > CHARACTERS_TO_CHOOSE,
+        more="" if last is None else cursor(last.name_key, str(last.id)),
+        is_first=place is None,
         personas=tuple(
             _persona_choice(row, is_chosen=row.is_default if persona_id == "default" else row.id == persona_id)
             for row in personas
@@ -337,18 +342,26 @@ async def _faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping
 
 
 async def _usable_characters(
-    session: AsyncSession, viewer: Viewer, *, limit: int, even: Sequence[UUID] = (), search: str = ""
+    session: AsyncSession,
+    viewer: Viewer,
+    *,
+    limit: int,
+    even: Sequence[UUID] = (),
+    search: str = "",
+    after: tuple[str, UUID] | None = None,
 ) -> list[Character]:
     """The person's own characters and everybody's that `search` finds, by name; those in `even` first in any case."""
     chosen = Character.id.in_(even)
-    query = (
-        select(Character)
-        .where(_is_usable_by(viewer), Character.status == "ready")
-        .order_by(Character.name_key, Character.id)
-    )
-    named = list(await session.scalars(query.where(chosen))) if even else []
-    others = await session.scalars(query.where(~chosen, *found_by(search)).limit(limit))
-    return [*named, *others]
+    order = (Character.name_key, Character.id)
+    # Found and sorted by their ids alone: the cards of thousands are not read for a list of some.
+    found = select(Character.id).where(_is_usable_by(viewer), ~chosen, *found_by(search))
+    if after is not None:
+        behind = tuple_(literal(after[0]), literal(after[1], Uuid()))
+        found = found.where(tuple_(*order) > behind)
+    ids = list(await session.scalars(found.order_by(*order).limit(limit)))
+    query = select(Character).order_by(*order)
+    named = list(await session.scalars(query.where(_is_usable_by(viewer), chosen))) if even else []
+    return [*named, *await session.scalars(query.where(Character.id.in_(ids)))]
 
 
 def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
@@ -357,11 +370,12 @@ def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
 
 
 def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
-    card = library_character(row)
+    said = row.data["data"]
+    about = (said.get(field) for field in ("creator_notes", "scenario", "description"))
     return CastChoice(
         id=str(row.id),
-        face=face(card.display_name, row.thumbnail_sha256),
-        tagline=_one_line(card.creator_notes or card.scenario or card.description),
+        face=face(row.nickname or row.name, row.thumbnail_sha256),
+        tagline=_one_line(next((storable(text[:LAST_WORDS]) for text in about if isinstance(text, str) and text), "")),
         is_chosen=is_chosen,
     )
 

@@ -57,6 +57,8 @@ from tavernkit.values import Value
 
 SameName: TypeAlias = Literal["new", "version", "skip"]
 """What a different card of the same name by the same creator becomes."""
+Choice: TypeAlias = SameName | Literal["ask"]
+"""The same, or to ask for each file."""
 
 LIKELY = 20
 
@@ -64,7 +66,7 @@ LIKELY = 20
 class ImportedCharacter(Value, frozen=True, kw_only=True):
     """What became of a card file. `changes` are those of an update; `notes` say what could not be taken as it was."""
 
-    outcome: Literal["imported", "same", "updated", "skipped"]
+    outcome: Literal["imported", "same", "updated", "skipped", "asked"]
     character: Character
     sentence: str
     changes: tuple[Change, ...] = ()
@@ -104,11 +106,11 @@ async def store_file(
     *,
     target: Character | None = None,
     as_new: bool = False,
-    same_name: SameName = "new",
+    same_name: Choice = "new",
 ) -> ImportedCharacter:
     """Put a file into this transaction. One person's files are stored one after the other, so that none is doubled.
 
-    A different card of the same name by the same creator is a new character, unless its `character_version` differs:
+    A different card of the same name by the same creator becomes a version only where somebody has chosen that:
     creators publish several characters under one name.
     """
     await session.execute(select(User.id).where(User.id == owner_id).with_for_update(key_share=True))
@@ -132,7 +134,14 @@ async def store_file(
             character=namesake,
             sentence=_("Skipped: {name} already exists with a different card.", name=namesake.name),
         )
-    if same_name == "version" or _is_bumped(namesakes, namesake, prepared):
+    if same_name == "ask":
+        return ImportedCharacter(
+            outcome="asked",
+            character=namesake,
+            sentence=_("{name} by the same creator exists with a different card.", name=namesake.name),
+            namesake=namesake,
+        )
+    if same_name == "version":
         return await _update(session, runtime, namesake, prepared)
     added = await _add(session, runtime, owner_id, prepared)
     return added.with_(
@@ -225,13 +234,6 @@ def _likeliest(namesakes: Sequence[Character], prepared: PreparedFile) -> Charac
 def _is_alike(row: Character, prepared: PreparedFile) -> bool:
     card, known = prepared.card.character, stored_card(row).character
     return card.description == known.description or card.first_mes == known.first_mes
-
-
-def _is_bumped(namesakes: Sequence[Character], row: Character, prepared: PreparedFile) -> bool:
-    """True when the card names another version, and there is no doubt which character it is a version of."""
-    version = prepared.card.character.character_version
-    is_certain = len(namesakes) == 1 or _is_alike(row, prepared)
-    return is_certain and version not in ("", stored_card(row).character.character_version)
 
 
 async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared: PreparedFile) -> ImportedCharacter:
@@ -384,7 +386,7 @@ MAX_FILES = 2000
 MAX_TOTAL_BYTES = 2 * 1024 * 1024 * 1024
 RECEIVING = timedelta(hours=1)
 BATCH_BYTES = 8 * 1024 * 1024
-OUTCOMES = ("imported", "updated", "same", "skipped", "failed")
+OUTCOMES = ("imported", "updated", "same", "skipped", "asked", "failed")
 
 
 class SentFile(Protocol):
@@ -400,7 +402,7 @@ class SentFile(Protocol):
 
 
 async def start_import(
-    runtime: Runtime, viewer: Viewer, files: Sequence[SentFile], *, same_name: SameName = "new"
+    runtime: Runtime, viewer: Viewer, files: Sequence[SentFile], *, same_name: Choice = "new"
 ) -> Job:
     """Lay the files down where any worker finds them, and queue their import.
 
@@ -486,7 +488,7 @@ async def _import(work: JobWork, owner_id: UUID, file: JobFile) -> None:
         return
     async with runtime.database.write() as session:
         # A job that was queued before there was a choice has none.
-        same_name: SameName = work.claim.payload.get("same_name", "new")
+        same_name: Choice = work.claim.payload.get("same_name", "new")
         stored = await store_file(session, runtime, owner_id, prepared, same_name=same_name)
         await _settle(work, session, file, outcome_of(stored))
 
@@ -495,7 +497,8 @@ async def _settle(work: JobWork, session: AsyncSession, file: JobFile, outcome: 
     settled = await session.execute(
         update(JobFile)
         .where(JobFile.job_id == file.job_id, JobFile.position == file.position, JobFile.outcome.is_(None))
-        .values(outcome=outcome, data=None)
+        # A file that somebody is asked about is still needed.
+        .values(outcome=outcome, data=file.data if outcome["outcome"] == "asked" else None)
         .returning(JobFile.position)
     )
     if settled.one_or_none() is None:
@@ -516,7 +519,7 @@ def outcome_of(imported: ImportedCharacter) -> dict[str, Any]:
     return {
         "outcome": imported.outcome,
         "sentence": stored(imported.outcome, imported.sentence),
-        "character_id": str(imported.character.id),
+        "character_id": None if imported.outcome == "asked" else str(imported.character.id),
         "changed": [change.field for change in imported.changes],
         "notes": [stored("note", note) for note in imported.notes],
         "namesake_id": None if imported.namesake is None else str(imported.namesake.id),
@@ -559,7 +562,37 @@ async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, positi
                 "conflict",
                 _("{name} was edited or is in a story, so it cannot become a version.", name=added.name),
             )
-        file.outcome = outcome_of(await add_as_version(session, runtime, row, added))
-        if job.result:
-            counts = {"imported": job.result["imported"] - 1, "updated": job.result["updated"] + 1}
-            job.result = {**job.result, **counts}
+        _change_outcome(job, file, await add_as_version(session, runtime, row, added))
+
+
+async def answer_file(runtime: Runtime, viewer: Viewer, job_id: UUID, position: int, choice: SameName) -> None:
+    """Do with a file what somebody who was asked has chosen; an answer that was given already stays."""
+    async with runtime.database.read() as session:
+        if await find_job(session, job_id, viewer) is None:
+            raise not_found(_("file"))
+        data = await session.scalar(select(JobFile.data).where(JobFile.job_id == job_id, JobFile.position == position))
+    try:
+        prepared = await asyncio.to_thread(prepare, data) if data else None
+    except TavernKitError as error:
+        raise Refused("invalid", _unreadable(error)) from None
+    async with runtime.database.write() as session:
+        await session.execute(select(User.id).where(User.id == viewer.user_id).with_for_update(key_share=True))
+        job = await find_job(session, job_id, viewer, lock=True)
+        file = await session.get(JobFile, (job_id, position))
+        if job is None or job.kind != IMPORT_KIND or file is None:
+            raise not_found(_("file"))
+        if file.outcome is None or file.outcome["outcome"] != "asked":
+            return
+        if prepared is None:
+            raise Refused("conflict", _("The file was kept for a week. Import it again."))
+        _change_outcome(job, file, await store_file(session, runtime, viewer.user_id, prepared, same_name=choice))
+        file.data = None
+
+
+def _change_outcome(job: Job, file: JobFile, imported: ImportedCharacter) -> None:
+    """Write down what became of a file after all, and count it anew."""
+    before = file.outcome["outcome"] if file.outcome else "failed"
+    file.outcome = outcome_of(imported)
+    if job.result and before != imported.outcome:
+        counts = {before: job.result[before] - 1, imported.outcome: job.result[imported.outcome] + 1}
+        job.result = {**job.result, **counts}

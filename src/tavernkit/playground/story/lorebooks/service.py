@@ -95,9 +95,11 @@ async def store_book(
     *,
     name: str = "",
     file_sha256: str | None = None,
+    id: UUID | None = None,
 ) -> Lorebook:
     """Write a book of the library into this transaction."""
     row = _row(runtime, owner_id, titled(book.name or name, NAMELESS), book_form(book))
+    row.id = id or row.id
     row.description = storable(book.description or "")
     row.file_sha256 = file_sha256
     row.entries_count = len(book.entries)
