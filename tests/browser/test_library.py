@@ -109,13 +109,13 @@ def test_what_was_typed_survives_a_reload(page: Page) -> None:
     import_file(page, "/lorebooks", file("Draft.json", WORLD))
     page.get_by_role("link", name="The ice").click()
     page.get_by_role("textbox", name="Content", exact=True).fill("Half a thought")
-    page.get_by_label("Constant").check()
+    page.get_by_role("checkbox", name="Constant").check()
     page.reload()
     expect(page.get_by_role("textbox", name="Content", exact=True)).to_have_value("Half a thought")
-    expect(page.get_by_label("Constant")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Constant")).to_be_checked()
     page.get_by_role("link", name="Discard changes").click()
     expect(page.get_by_role("textbox", name="Content", exact=True)).to_have_value("In January the harbour freezes.")
-    expect(page.get_by_label("Constant")).not_to_be_checked()
+    expect(page.get_by_role("checkbox", name="Constant")).not_to_be_checked()
 
 
 def test_two_who_change_an_entry_see_each_other(open_window: OpenWindow, site: ServerProcess) -> None:

@@ -94,7 +94,7 @@ async def test_entries_change_places_and_are_switched_together(database_url: str
         assert [entry["comment"] for entry in now] == ["a", "d", "c", "b"]
         written = (await api.get(f"/lorebooks/{book['id']}/export")).json()["entries"]
         assert [(key, entry["comment"], entry["displayIndex"]) for key, entry in written.items()] == [
-            ("0", "a", 0), ("1", "d", 1), ("2", "c", 2), ("3", "b", 3),
+            ("0", "a", 0), ("3", "d", 1), ("2", "c", 2), ("1", "b", 3),
         ]  # fmt: skip
         for wrong in ([ids[0], ids[0]], [str(uuid4())]):
             assert (await api.put(f"{address}/order", json={"ids": wrong})).status_code == 422

@@ -71,7 +71,7 @@ async def book_links_view(
 ) -> LinksView:
     """Where a book is used, and the places that a search finds."""
     links = await links_of_book(runtime, viewer, lorebook_id)
-    found = await places_for_book(runtime, viewer, lorebook_id, search)
+    found = await places_for_book(runtime, viewer, lorebook_id, search) if search.strip() else []
     return LinksView(
         side="book",
         address=f"/lorebooks/{lorebook_id}/links",

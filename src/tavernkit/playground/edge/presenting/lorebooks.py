@@ -231,11 +231,17 @@ async def lorebook_view(
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
         totals = await entry_totals(session, book.id)
-        found = totals if wanted == NO_FILTER else await entry_totals(session, book.id, wanted)
         rows = await entries_page(
             session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1, wanted=wanted
         )
         shown = rows[:ENTRIES_PER_PAGE]
+        if wanted == NO_FILTER:
+            found = totals
+        elif after is None and len(rows) == len(shown):
+            # All of them are here, so that a search of all entries is saved.
+            found = EntryTotals(entries=len(rows), tokens=sum(row.tokens or 0 for row in rows), uncounted=0)
+        else:
+            found = await entry_totals(session, book.id, wanted)
         activations = await last_activations(session, viewer, book, shown)
         books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_TO_CHOOSE)
     if totals.uncounted:

@@ -4,7 +4,7 @@ An entry is stored as SillyTavern's World Info has it, with a uid that no other 
 from a `character_book` also keeps that entry under `originalEntry`, for what World Info has no place for; one that
 stood in a world file under another key or with another uid keeps those under `originalPlace`. The book's own row has
 `format`, the file's `fields` about the book, and what else stood beside them in `unknown`; `reordered` says that its
-entries were moved here, so that files number them anew.
+entries were moved here, so that files get their new order.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def book_form(book: Book) -> dict[str, Json]:
 
 
 def entry_forms(book: Book) -> Iterator[tuple[int, dict[str, Json], Entry]]:
-    """Each entry with a number that no other entry of the book has, and as it is stored."""
+    """Each entry with a number that no other entry of the book has, and as it is stored, in the order of lists."""
+    book = book.with_(entries=_as_listed(book.entries))
     numbers = [_number(entry.id) for entry in book.entries]
     taken: set[int] = set()
     spare = itertools.count(max((number for number in numbers if number is not None), default=-1) + 1)
@@ -56,6 +57,19 @@ def entry_forms(book: Book) -> Iterator[tuple[int, dict[str, Json], Entry]]:
         if str(form.get("uid")) != str(uid):
             form["uid"] = uid
         yield uid, form | ({ORIGINAL_PLACE: stood_at} if stood_at else {}), entry
+
+
+def _as_listed(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The entries of a world file in the order in which SillyTavern lists them, if it says that of all."""
+
+    def place(entry: Entry) -> Json:
+        is_world = entry.spelling is not None and entry.spelling.format == "world_info"
+        return entry.spelling.fields.get("displayIndex") if is_world and entry.spelling else None
+
+    places = [number for number in map(place, entries) if isinstance(number, int)]
+    if len(places) != len(entries):
+        return entries
+    return tuple(entry for _, entry in sorted(zip(places, entries, strict=True), key=lambda pair: pair[0]))
 
 
 def new_entry(uid: int, place: int, fields: JsonObject) -> dict[str, Json]:
@@ -128,13 +142,10 @@ def as_character_book(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[s
 
 
 def _numbered(stored: JsonObject, forms: Sequence[JsonObject]) -> Sequence[JsonObject]:
-    """The entries with numbers in their order, where they were moved: applications list and scan them by number."""
+    """The entries as they are listed, where they were moved. They keep their uids, in whose order they are scanned."""
     if not stored.get(REORDERED):
         return forms
-    return [
-        {name: value for name, value in form.items() if name != ORIGINAL_PLACE} | {"uid": place, "displayIndex": place}
-        for place, form in enumerate(forms)
-    ]
+    return [{**form, "displayIndex": place} for place, form in enumerate(forms)]
 
 
 def _filter_of(form: JsonObject) -> dict[str, Json]:

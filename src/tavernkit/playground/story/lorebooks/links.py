@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, Text, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
@@ -70,6 +70,8 @@ async def _spaces(session: AsyncSession, links: Iterable[LorebookLink]) -> list[
 
 
 PLACES_FOUND = 8
+IN_SPACE = " › "
+"""Between the name of a space and the title of a conversation in it: many are called the same."""
 
 
 class LinkedPlace(Value, frozen=True, kw_only=True):
@@ -184,10 +186,12 @@ async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> 
     """Where a book is in use, by kind and name of the place."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
+        around = aliased(Space)
         rows = await session.execute(
-            select(LorebookLink, Space.name, Conversation.title, Character.name, Persona.name)
+            select(LorebookLink, Space.name, around.name + IN_SPACE + Conversation.title, Character.name, Persona.name)
             .outerjoin(Space, Space.id == LorebookLink.space_id)
             .outerjoin(Conversation, Conversation.id == LorebookLink.conversation_id)
+            .outerjoin(around, around.id == Conversation.space_id)
             .outerjoin(Character, Character.id == LorebookLink.character_id)
             .outerjoin(Persona, Persona.id == LorebookLink.persona_id)
             .where(LorebookLink.lorebook_id == book.id)
@@ -245,7 +249,7 @@ async def places_for_book(
             ),
             *await found(
                 "conversation_id",
-                select(Conversation.id, Conversation.title)
+                select(Conversation.id, Space.name + IN_SPACE + Conversation.title)
                 .join(Space, Space.id == Conversation.space_id)
                 .where(
                     Space.owner_id == viewer.user_id,
