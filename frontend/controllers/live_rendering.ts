@@ -6,10 +6,11 @@ const PAUSE_MS = 400
 
 // Shows what becomes of a form while it is filled in: the server is asked whenever somebody pauses, and saves nothing.
 export default class LiveRendering extends Controller<HTMLFormElement> {
-  static override targets = ["button", "text"]
+  static override targets = ["button", "conversation"]
   static override values = { url: String }
 
   declare readonly buttonTarget: HTMLButtonElement
+  declare readonly conversationTarget: HTMLSelectElement
   declare readonly urlValue: string
 
   private timer = 0
@@ -17,6 +18,8 @@ export default class LiveRendering extends Controller<HTMLFormElement> {
 
   override connect(): void {
     this.buttonTarget.hidden = true
+    // Which conversation is shown is no part of what is saved, nor of a draft.
+    this.conversationTarget.removeAttribute("name")
     void this.ask()
   }
 
@@ -34,10 +37,12 @@ export default class LiveRendering extends Controller<HTMLFormElement> {
   private async ask(): Promise<void> {
     this.asking?.abort()
     this.asking = new AbortController()
+    const body = new FormData(this.element)
+    body.set("conversation", this.conversationTarget.value)
     try {
       const response = await limitedFetch(this.urlValue, {
         method: "POST",
-        body: new FormData(this.element),
+        body,
         headers: { Accept: "text/vnd.turbo-stream.html" },
         signal: this.asking.signal,
       })

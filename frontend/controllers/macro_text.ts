@@ -11,7 +11,7 @@ interface Macro {
   aliases: string[]
 }
 
-const MOST_SHOWN = 8
+const MOST_SHOWN = 40
 const OPEN = "{{"
 // What may stand between the braces and the place where one types: flags of blocks and letters of a name.
 const BEGINNING = /\{\{([#/!?~>]*[\w-]*)$/

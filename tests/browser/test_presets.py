@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenWindow
-from tests.browser.looks import DESKTOP, PHONE, assert_accessible, show
+from tests.browser.looks import assert_accessible
 from tests.browser.test_library import CALM, file, import_file
 from tests.playground.support.server import ServerProcess
 
@@ -15,12 +15,14 @@ def saved(page: Page) -> None:
     expect(page.locator("#saved")).to_contain_text("Saved at")
 
 
-def test_an_author_makes_a_preset_with_the_keyboard(page: Page) -> None:
+def test_an_author_makes_a_preset_with_the_keyboard(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="422")
     page.goto("/presets")
     page.get_by_label("New preset").fill("Harbour")
     page.get_by_role("button", name="Create preset").click()
     page.get_by_role("heading", name="Harbour", exact=True).wait_for()
     page.get_by_role("link", name="New prompt").click()
+    page.get_by_role("heading", name="New prompt").wait_for()
     page.get_by_label("Name", exact=True).fill("Weather")
     text = page.get_by_label("Content", exact=True)
     text.press_sequentially("It rains on {{us")
@@ -80,9 +82,6 @@ def test_the_final_text_follows_the_form(page: Page) -> None:
     expect(rendered).to_contain_text("### Robin says:")
     saved(page)
     assert_accessible(page)
-    show(page, PHONE, "dark")
-    assert_accessible(page)
-    show(page, DESKTOP, "light")
 
 
 def test_the_original_is_compared_and_restored(page: Page) -> None:

@@ -13,7 +13,7 @@ from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook
 from tavernkit.playground.story.paths.state import replay, state_at
-from tavernkit.playground.story.presets.service import import_preset
+from tavernkit.playground.story.presets.service import compare_preset, import_preset
 from tavernkit.playground.story.prompting.records import record_of
 from tavernkit.playground.story.prompting.replies import make_reply
 from tavernkit.playground.story.spaces.service import create_space
@@ -163,11 +163,12 @@ async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, 
         outcome = await import_preset(story.runtime, story.viewer, file, name="Mine")
         assert "sk-secret" not in json.dumps(outcome[0].data)
         view = await preset_view(story.runtime, story.viewer, outcome[0].id)
-        assert [(fact.name, fact.value) for fact in view.facts[:2]] == [
-            ("1. Rules", "Be brief."),
-            ("2. chat", "default format"),
+        assert [(card.name, card.excerpt) for card in view.cards or ()] == [
+            ("Rules", "Be brief."),
+            ("Chat history", ""),
         ]
-        assert (view.kind, view.can_be_default) == ("RisuAI presets", True)
+        assert (view.kind_name, view.can_be_default) == ("RisuAI presets", True)
+        assert "sk-secret" not in json.dumps((await compare_preset(story.runtime, story.viewer, view.id))[1].original)
 
 
 async def test_a_reply_runs_its_macros_once(sqlite_url: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, ProviderKind
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.web.forms import as_lines, one_newline
-from tavernkit.playground.story.presets.queries import KINDS, decode_preset
+from tavernkit.playground.story.presets.queries import KINDS, AnyPreset, decode_preset
 from tavernkit.playground.story.prompting.toggles import OF_PRESETS
 from tavernkit.reading import parse_json
 from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings
@@ -514,7 +514,11 @@ _NUMBER: Final = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE]-?\d+)?", re.ASCII)
 
 def field_groups(kind: str, data: JsonObject, provider: str = "") -> tuple[FieldGroup, ...]:
     """All fields of a preset, with what its file says; `provider` is the kind whose ranges count."""
-    preset = decode_preset(kind, data)[0]
+    return groups_of(decode_preset(kind, data)[0], data, provider)
+
+
+def groups_of(preset: AnyPreset, data: JsonObject, provider: str = "") -> tuple[FieldGroup, ...]:
+    """The same of a preset that was read from that file."""
     if isinstance(preset, RisuSettings):
         return tuple(_risu_groups(preset, data))
     if isinstance(preset, MasterExport):

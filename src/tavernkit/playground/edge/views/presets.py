@@ -18,7 +18,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.edge.views.preset_fields import PROMPT_ROLES, FieldGroup, field_groups, provider_kinds
+from tavernkit.playground.edge.views.preset_fields import PROMPT_ROLES, FieldGroup, groups_of, provider_kinds
 from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER, listed_prompts, other_orders
 from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
 from tavernkit.playground.story.previews.presets import PresetTokens, measure_preset
@@ -69,6 +69,9 @@ CARD_NAMES: Final[Mapping[str, str]] = {
     "chat": _("Chat history"),
     "cache": _("Cache point"),
 }
+PLAIN_NAMES: Final[Mapping[str, str]] = {"main": _("Main prompt"), "globalNote": _("Global note")}
+FORMATTED: Final = frozenset({"persona", "description", "authornote", "memory"})
+"""Cards that put a text into a format."""
 EXCERPT: Final = 160
 
 
@@ -226,7 +229,7 @@ async def preset_view(
         version=row.settings_version,
         is_copied=row.owner_id is None and not viewer.is_administrator,
         can_be_shared=viewer.is_administrator and row.owner_id is not None,
-        groups=field_groups(row.kind, row.data, chosen),
+        groups=groups_of(preset, row.data, chosen),
         providers=providers,
         provider=chosen,
         order=order,
@@ -285,7 +288,7 @@ def _cards(preset: RisuSettings, measured: PresetTokens | None) -> tuple[CardVie
             name=card_name(card),
             type=storable(card.type),
             role=CARD_ROLES.get(card.role, storable(card.role)) if card.text else "",
-            excerpt=_excerpt(card.text or card.inner_format or "") or PLAIN_CARD,
+            excerpt=_excerpt(card.text or card.inner_format or "") or (PLAIN_CARD if card.type in FORMATTED else ""),
             tokens=count,
             share=_share(count, most),
         )
@@ -313,7 +316,10 @@ def prompt_name(prompt: PresetPrompt) -> str:
 
 def card_name(card: PromptCard) -> str:
     """What a card is called on a page."""
-    return shown_name(storable(card.name)) if card.name.strip() else CARD_NAMES.get(card.type, storable(card.type))
+    if card.name.strip():
+        return shown_name(storable(card.name))
+    kind = card.kind if card.type == "plain" and card.kind != "normal" else card.type
+    return PLAIN_NAMES.get(kind) or CARD_NAMES.get(card.type, storable(card.type))
 
 
 def _module_parts(module: Module) -> list[PresetFactView]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tavernkit.playground.story.presets.prompts import new_prompts
+from tavernkit.playground.story.presets.queries import KINDS, MODULE, RISUAI
 from tavernkit.risuai.files import write_module
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import PromptCard, RisuSettings, write_settings
@@ -52,8 +53,15 @@ NEW_CARDS: Final = (
 )
 
 
+def plain_preset(kind: str) -> dict[str, Json]:
+    """The file of a preset in which everything is the default of its platform."""
+    if kind == MODULE:
+        return write_module(Module())
+    return {} if kind == RISUAI else write_preset(KINDS[kind]())
+
+
 def blank_preset(kind: str) -> dict[str, Json]:
-    """The file of a new preset; everything that nobody has chosen is the default of its platform."""
+    """The file that somebody begins a preset with: prompts and templates that work, and defaults for all else."""
     match kind:
         case "chat":
             prompts, order = new_prompts()
@@ -71,6 +79,6 @@ def blank_preset(kind: str) -> dict[str, Json]:
         case "master":
             return write_preset(NEW_EXPORT)
         case "module":
-            return write_module(Module())
+            return plain_preset(kind)
         case _:
             return write_settings(RisuSettings(template=NEW_CARDS))

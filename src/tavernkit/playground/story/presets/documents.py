@@ -37,7 +37,10 @@ class PresetNaming(StrictModel):
 
 class NewPreset(PresetNaming):
     kind: Kind
-    data: dict[str, Any] = Field(default={}, description="Fields of the file; the others get SillyTavern's defaults.")
+    data: dict[str, Any] = Field(
+        default={},
+        description="Fields of the file; the others get the platform's defaults. Without any, prompts that work.",
+    )
 
 
 @patching

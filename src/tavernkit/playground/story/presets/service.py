@@ -23,7 +23,7 @@ from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.presets.blank import blank_preset
+from tavernkit.playground.story.presets.blank import blank_preset, plain_preset
 from tavernkit.playground.story.presets.cards import with_card, with_changed_card, with_moved_card, without_card
 from tavernkit.playground.story.presets.documents import (
     DifferenceOut,
@@ -91,9 +91,9 @@ async def import_preset(
 
 
 async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset:
-    """A preset with SillyTavern's defaults, besides what is given."""
+    """A preset with the defaults of its platform, besides what is given; where nothing is, with prompts that work."""
     name = titled(new.name, NAMELESS)
-    document = {**blank_preset(new.kind), **presentable(new.data)}
+    document = {**plain_preset(new.kind), **presentable(new.data)} if new.data else blank_preset(new.kind)
     if "name" in document:
         document["name"] = name
     _check_document(new.kind, document, changed=new.data)
