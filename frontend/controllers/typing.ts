@@ -7,6 +7,8 @@ import { runText } from "../run_text"
 import { drawStory } from "../story_text"
 
 const LOOK_AGAIN_MS = 500
+// How often a reply that display scripts change is asked for.
+const SHOW_AGAIN_MS = 700
 // How long a reply may be shown before the page makes sure that it is still being written.
 const MAKE_SURE_MS = 2_000
 
@@ -29,6 +31,8 @@ export default class Typing extends Controller<HTMLElement> {
   private frame = 0
   private timer = 0
   private fetching = false
+  // What the server has made of the text with display scripts; empty where there are none for it.
+  private html = ""
 
   override connect(): void {
     this.sayWhatChanged()
@@ -63,13 +67,15 @@ export default class Typing extends Controller<HTMLElement> {
     this.fetching = false
     if (!known || !this.element.isConnected) return
     const complete = runText(this.runValue).setFrom(known.text)
+    this.html = known.html ?? ""
     this.drawSoon()
     clearTimeout(this.timer)
     if (!isWriting(known.status)) this.timer = window.setTimeout(() => this.drawPageAnew(), MAKE_SURE_MS)
     else if (!complete) this.timer = window.setTimeout(() => void this.catchUp(), LOOK_AGAIN_MS)
+    else if (this.html) this.timer = window.setTimeout(() => void this.catchUp(), SHOW_AGAIN_MS)
   }
 
-  private async look(): Promise<{ text: string; status: string } | undefined> {
+  private async look(): Promise<{ text: string; status: string; html?: string } | undefined> {
     try {
       const response = await limitedFetch(`/runs/${this.runValue}/text`, { headers: { Accept: "application/json" } })
       return response.ok ? await response.json() : undefined
@@ -91,7 +97,9 @@ export default class Typing extends Controller<HTMLElement> {
 
   private draw(): void {
     const { text } = runText(this.runValue)
-    drawStory(this.textTarget, text)
+    // The server's HTML has passed its allow-list, as that of a message has.
+    if (!this.html) drawStory(this.textTarget, text)
+    else if (this.textTarget.innerHTML !== this.html) this.textTarget.innerHTML = this.html
     if (this.hasWaitingTarget) this.waitingTarget.hidden = text.trim() !== ""
   }
 

@@ -168,3 +168,15 @@ async def test_risuai_shows_messages_after_display_triggers_macros_and_scripts(s
             story.runtime, story.viewer, story.conversation_id, message_id=story.runtime.ids(), content="A dog."
         )
         assert sent.content == "A wolf."
+
+
+async def test_a_reply_that_is_being_written_is_shown_through_display_scripts(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path) as story, browser(story.runtime, story.user_id) as client:
+        run = await story.plan("Ada")
+        story.runtime.live_text[run.id] = "A cat and"
+        plain = (await client.get(f"/runs/{run.id}/text")).json()
+        assert plain == {"text": "A cat and", "status": "queued"}
+        await keep(story, script("/cat/", "<b>tiger</b><script>x</script>", markdownOnly=True, maxDepth=0))
+        shown = (await client.get(f"/runs/{run.id}/text")).json()
+        assert shown["html"].strip() == '<p dir="auto">A <b>tiger</b> and</p>'
+        assert shown["text"] == "A cat and"

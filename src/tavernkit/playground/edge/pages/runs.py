@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
-from tavernkit.playground.edge.presenting.messages import find_permissions
+from tavernkit.playground.edge.presenting.messages import find_permissions, written_html
 from tavernkit.playground.edge.presenting.panel import panel_page
 from tavernkit.playground.edge.presenting.run_records import run_page_view, runs_view
 from tavernkit.playground.edge.web.forms import fresh_page
@@ -53,10 +53,14 @@ async def discard(caller: PageCaller, run_id: UUID) -> Response:
 
 @router.get("/runs/{run_id}/text")
 async def text(caller: PageCaller, run_id: UUID) -> dict[str, str]:
-    """What has been written so far, for a page that missed a piece."""
+    """What has been written so far, for a page that missed a piece; where display scripts are for it, also as HTML."""
     run = await read_run(*caller, run_id)
     is_behind = run.status == "running" and run.replied_at is not None
-    return {"text": caller.runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}
+    written = caller.runtime.live_text.get(run.id, run.text)
+    async with caller.runtime.database.read() as session:
+        html = await written_html(session, run, written) if written else None
+    known = {"text": written, "status": "behind" if is_behind else run.status}
+    return known if html is None else {**known, "html": html}
 
 
 @router.get("/conversations/{conversation_id}/panel/runs")

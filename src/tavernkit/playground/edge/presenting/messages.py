@@ -268,6 +268,23 @@ async def _shown_texts(session: AsyncSession, conversation_id: UUID, rows: Seque
     return [changed.get(one.id, ShownTexts(text=one.text, reasoning=one.reasoning)) for one in stored]
 
 
+_BEHIND_ALL = 2**31 - 1
+
+
+async def written_html(session: AsyncSession, run: Run, text: str) -> str | None:
+    """A reply that is being written, as display scripts show it; None where there are none for it."""
+    reply = StoredMessage(
+        id=run.id,
+        seq=_BEHIND_ALL,
+        member_id=run.speaker_membership_id,
+        role="user" if run.kind in ("impersonate", "copilot") else "assistant",
+        text=text,
+        created_at=run.created_at,
+    )
+    shown = (await show_messages(session, run.conversation_id, [reply])).get(run.id)
+    return None if shown is None else str(render_markdown(shown.text))
+
+
 def _reasoning(row: MessageRow) -> str:
     reasoning = row.swipe_metadata.get(REASONING)
     return reasoning if isinstance(reasoning, str) else ""

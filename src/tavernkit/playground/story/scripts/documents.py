@@ -93,7 +93,7 @@ def _where(pattern: str) -> str:
     )
     if len(body) > _LONGEST_SEARCHED:
         return ""
-    for end in range(len(body) - 1, 0, -1):
+    for end in range(len(body) - 1, -1, -1):
         try:
             compile_regex(body[:end], "")
         except RegexError:
