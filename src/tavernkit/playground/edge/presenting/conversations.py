@@ -82,6 +82,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     toast: ToastView | None = None
     trail: TrailView = TrailView()
     overlays: tuple[OverlayView, ...] = ()
+    background_sha256: str | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -124,6 +125,7 @@ async def conversation_view(
             permissions=permissions,
             trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
+            background_sha256=space.background_sha256,
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
 
