@@ -1,13 +1,15 @@
 """Pictures in messages: chosen, dropped and pasted, kept in the draft, seen by others at once, enlarged and changed."""
 
 import base64
+import io
 
+from PIL import Image
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.axe import violations
 from tests.browser.conftest import OpenWindow
-from tests.browser.looks import PHONE, fits
-from tests.browser.story import begin_story
+from tests.browser.looks import DESKTOP, PHONE, Size, Theme, fits, show
+from tests.browser.story import ask_api, begin_story
 from tests.playground.characters.builders import picture
 from tests.playground.support.server import ServerProcess
 
@@ -97,3 +99,26 @@ def test_a_picture_alone_is_sent_from_a_phone_and_what_is_none_is_refused(
     page.get_by_role("button", name="Send").click()
     expect(story.messages.nth(before).locator(".message-attachment img")).to_be_visible()
     assert fits(page)
+
+
+def test_a_background_is_seen_behind_the_chat_and_leaves_its_text_readable(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page = open_window(site)
+    story = begin_story(page)
+    chat = page.url
+    space_id = ask_api(page, "GET", f"/conversations/{story.conversation_id}")["space_id"]
+    page.goto(f"/spaces/{space_id}")
+    page.get_by_label("Picture").set_input_files([file("blue")])
+    page.get_by_role("button", name="Upload background").click()
+    expect(page.get_by_role("img", name="Current background")).to_have_js_property("complete", True)
+    page.goto(chat)
+    expect(page.locator(".chat-background")).to_have_js_property("complete", True)
+    looks: tuple[tuple[Size, Theme], ...] = ((DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"))
+    for size, theme in looks:
+        show(page, size, theme)
+        with Image.open(io.BytesIO(page.screenshot())) as taken:
+            beside = (size[0] - 4, size[1] // 2)
+            red, _green, blue = taken.convert("RGB").crop((*beside, beside[0] + 1, beside[1] + 1)).tobytes()
+        assert blue > red + 5
+        assert violations(page) == []

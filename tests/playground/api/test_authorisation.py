@@ -188,6 +188,8 @@ TABLE = {
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
         "PUT /conversations/{conversation_id}/toggles/{key}", "POST /spaces/{space_id}/settings/import",
+        "PUT /spaces/{space_id}/background", "POST /spaces/{space_id}/background",
+        "DELETE /spaces/{space_id}/background",
     ],
     "talk to a model": ["GET /v1/models/{model_id} (page)", "POST /v1/chat/completions (page)"],
     "run the site on a page": [
@@ -315,6 +317,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/panel/prompt/settings (page)",
         "POST /conversations/{conversation_id}/delete (page)",
         "POST /spaces/{space_id} (page)", "POST /spaces/{space_id}/delete (page)",
+        "POST /spaces/{space_id}/background (page)", "POST /spaces/{space_id}/background/choose (page)",
     ],
     "moderate on a page": [
         "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
@@ -420,6 +423,9 @@ REQUESTS = {
     "POST /spaces": Ask(json={"name": "Room"}),
     "PATCH /spaces/{space_id}": Ask(json={"settings_version": 0, "name": "Room"}),
     "PATCH /spaces/{space_id}/settings": Ask(json=SETTINGS),
+    "PUT /spaces/{space_id}/background": Ask(files=a_file(picture(), "sea.png")),
+    "POST /spaces/{space_id}/background": Ask(json={"sha256": "{background}"}),
+    "POST /spaces/{space_id}/background (page)": Ask(files=a_file(picture(), "sea.png")),
     "POST /spaces/{space_id}/members": Ask(json={"user_id": "{user_id}"}),
     "PUT /spaces/{space_id}/members/order": Ask(
         json={"settings_version": 0, "member_ids": ["{member_0}", "{member_2}", "{member_1}", "{member_3}"]},

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -24,7 +25,7 @@ from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.prompting.records import keep_prompt, record_of
 from tests.playground.accounts.installation import Installation, open_installation
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
-from tests.playground.characters.builders import json_card, picture
+from tests.playground.characters.builders import LANDSCAPE, json_card, landscape_card, picture
 
 __all__ = ["PEOPLE", "PIPELINES", "Person", "Things", "World", "a_file", "open_world"]
 
@@ -153,6 +154,12 @@ class Things:
     async def _message_id(self) -> str:
         body = {"content": "The lamp went out.", "role": "system"}
         return str((await self._post("/conversations/{conversation_id}/messages", json=body))["id"])
+
+    async def _background(self) -> str:
+        """The hash of a background that a character of the space brings with it."""
+        made = await self._post("/characters", files=a_file(landscape_card(name=f"Sea {uuid4()}"), "sea.charx"))
+        await self._post("/spaces/{space_id}/members", json={"character_id": made["character"]["id"]})
+        return sha256(LANDSCAPE).hexdigest()
 
     async def _picture_id(self) -> str:
         """A picture that is in a draft."""

@@ -15,7 +15,18 @@ from tavernkit.playground.story.characters.importing import ImportedCharacter, i
 from tests.characters import card_files
 from tests.playground.stories import Story
 
-__all__ = ["brought", "form", "json_card", "me", "picture", "png_card", "row", "somebody_else"]
+__all__ = [
+    "LANDSCAPE",
+    "brought",
+    "form",
+    "json_card",
+    "landscape_card",
+    "me",
+    "picture",
+    "png_card",
+    "row",
+    "somebody_else",
+]
 
 
 def json_card(**fields: Any) -> bytes:
@@ -33,6 +44,19 @@ def png_card(*chunks: bytes, colour: str = "teal", **fields: Any) -> bytes:
     image = picture(colour)
     card = card_files.text("ccv3", card_files.packed(card_files.v3(**fields)))
     return b"".join([image[:-12], *chunks, card, image[-12:]])
+
+
+LANDSCAPE = picture("navy", size=(64, 36))
+
+
+def landscape_card(**fields: Any) -> bytes:
+    """A card with a background and the face of an emotion in its archive."""
+    assets = [
+        {"type": "background", "uri": "embeded://assets/sea.png", "name": "Sea", "ext": "png"},
+        {"type": "emotion", "uri": "embeded://assets/joy.png", "name": "joy", "ext": "png"},
+    ]
+    files = {"assets/sea.png": LANDSCAPE, "assets/joy.png": picture("gold")}
+    return card_files.charx(card_files.v3(assets=assets, **fields), **files)
 
 
 def form(*files: bytes, field: str = "files") -> list[tuple[str, tuple[str, bytes, str]]]:

@@ -6,15 +6,18 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_time, moment
-from tavernkit.playground.base.schemas import Document
+from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.access.documents import SpaceChange, SpaceIn, SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
+from tavernkit.playground.story.paths.pictures import MAX_PICTURE_BYTES
+from tavernkit.playground.story.spaces.backgrounds import choose_background, upload_background
 from tavernkit.playground.story.spaces.queries import LastMessage, ListedSpace, list_spaces, read_space
 from tavernkit.playground.story.spaces.service import change_space, create_space, delete_space
 
@@ -79,6 +82,31 @@ async def show(caller: ApiCaller, space_id: UUID) -> SpaceOut:
 async def change(caller: ApiCaller, space_id: UUID, body: SpaceChange) -> SpaceOut:
     """Rename a space, archive it, or bring it back."""
     return SpaceOut.of_row(await change_space(*caller, space_id, **dict(body)))
+
+
+class BackgroundIn(StrictModel):
+    """A background that a character of the space brings with it."""
+
+    sha256: str = Field(max_length=64, description="Of the file.")
+
+
+@router.put("/{space_id}/background", openapi_extra=ONE_FILE, responses=documented(413))
+async def put_background(request: Request, caller: ApiCaller, space_id: UUID) -> SpaceOut:
+    """Show a picture behind the chats of a space."""
+    data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+    return SpaceOut.of_row(await upload_background(*caller, space_id, data))
+
+
+@router.post("/{space_id}/background", responses=documented())
+async def take_background(caller: ApiCaller, space_id: UUID, body: BackgroundIn) -> SpaceOut:
+    """Show a background of one of its characters behind the chats of a space."""
+    return SpaceOut.of_row(await choose_background(*caller, space_id, body.sha256))
+
+
+@router.delete("/{space_id}/background", responses=documented())
+async def remove_background(caller: ApiCaller, space_id: UUID) -> SpaceOut:
+    """Show no picture behind the chats of a space."""
+    return SpaceOut.of_row(await choose_background(*caller, space_id, None))
 
 
 @router.delete(

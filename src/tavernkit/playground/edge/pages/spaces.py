@@ -11,14 +11,16 @@ from fastapi.responses import RedirectResponse
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.spaces import space_view
-from tavernkit.playground.edge.web.forms import Version, fresh_page, understood
+from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
-from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file
 from tavernkit.playground.story.access.documents import SpaceChange
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.conversations.service import create_conversation
+from tavernkit.playground.story.paths.pictures import MAX_PICTURE_BYTES
+from tavernkit.playground.story.spaces.backgrounds import choose_background, upload_background
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
 router = APIRouter(prefix="/spaces/{space_id}")
@@ -70,6 +72,26 @@ async def change(
     except Refused as refused:
         return await _page(caller, space_id, refused=refused, name_typed=name)
     return RedirectResponse(f"/spaces/{space_id}", status_code=303)
+
+
+@router.post("/background", openapi_extra=ONE_FILE)
+async def upload(caller: PageCaller, space_id: UUID) -> Response:
+    """Show a picture behind the chats."""
+    try:
+        await upload_background(*caller, space_id, await one_file(caller.request, max_bytes=MAX_PICTURE_BYTES))
+    except Refused as refused:
+        return await _page(caller, space_id, refused=refused)
+    return RedirectResponse(f"/spaces/{space_id}#background", status_code=303)
+
+
+@router.post("/background/choose")
+async def choose(caller: PageCaller, space_id: UUID, sha256: Text = "") -> Response:
+    """Show a background of one of the characters, or none."""
+    try:
+        await choose_background(*caller, space_id, sha256 or None)
+    except Refused as refused:
+        return await _page(caller, space_id, refused=refused)
+    return RedirectResponse(f"/spaces/{space_id}#background", status_code=303)
 
 
 @router.post("/delete")

@@ -85,6 +85,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     trail: TrailView = TrailView()
     overlays: tuple[OverlayView, ...] = ()
     quick_replies: tuple[BarButton, ...] = ()
+    background_sha256: str | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -128,6 +129,7 @@ async def conversation_view(
             trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
             quick_replies=await bar_of(session, viewer, access) if permissions.can_take_part else (),
+            background_sha256=space.background_sha256,
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
 

@@ -24,6 +24,7 @@ from tavernkit.playground.story.conversations.queries import list_conversations
 from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
+from tavernkit.playground.story.spaces.backgrounds import offered_backgrounds
 from tavernkit.values import Value
 
 STORIES_PER_PAGE = 30
@@ -82,13 +83,16 @@ async def space_view(
     async with runtime.database.read() as session:
         access = await space_for(session, space_id, viewer, Access.READ)
         members = await pictured_members(session, space_id, limit=FACES_SHOWN)
+        may_change = access.level >= Access.ADMINISTER
+        backgrounds = await offered_backgrounds(session, space_id) if may_change else ()
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
     space = access.space
     return {
         "space": space,
         "may_begin": space.status == "active" and access.level >= Access.TAKE_PART,
-        "may_change": access.level >= Access.ADMINISTER,
+        "may_change": may_change,
+        "backgrounds": backgrounds,
         "members": tuple(
             face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),

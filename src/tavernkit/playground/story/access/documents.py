@@ -56,6 +56,7 @@ class SpaceOut(StoredDocument):
     settings_version: int
     prompt_tokens_total: int
     completion_tokens_total: int
+    background_sha256: str | None = Field(description="The picture behind its chats.")
 
 
 class MemberIn(StrictModel):

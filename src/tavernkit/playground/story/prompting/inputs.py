@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, Message
@@ -50,7 +50,9 @@ wording, of which the last that is selected is told."""
 
 MESSAGE_ID = "id"
 TYPED = "typed"
-"""Where a message of a prompt says which one it is, and what its person has typed where other words are told."""
+PICTURED = "pictured"
+"""Where a message of a prompt says which one it is, what its person has typed where other words are told, and that it
+has pictures."""
 
 
 class WindowedHistory(InMemoryHistory):
@@ -114,6 +116,7 @@ async def load_history(
             models.TextContent.content,
             AUTHOR_NAME,
             models.MessageSwipe.metadata_,
+            exists().where(models.MessagePicture.swipe_id == models.Message.active_swipe_id),
         )
         .join(models.TextContent, models.TextContent.id == models.Message.text_id)
         .join(models.SpaceMembership, models.SpaceMembership.id == models.Message.membership_id)
@@ -124,7 +127,7 @@ async def load_history(
     )
     if until is not None:
         query = query.where(models.Message.seq <= until)
-    query = with_locks(query)
+    rows = (await session.execute(with_locks(query))).all()
     newest_first = [
         Message(
             role=role,
@@ -136,9 +139,10 @@ async def load_history(
                 MESSAGE_ID: str(id),
                 **({TYPED: content} if sent != content else {}),
                 **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
+                **({PICTURED: True} if is_pictured else {}),
             },
         )
-        for id, text_id, role, membership_id, created_at, content, name, swipe in await session.execute(query)
+        for id, text_id, role, membership_id, created_at, content, name, swipe, is_pictured in rows
         for sent in (prompt_text(content, swipe or {}, text_id),)
     ]
     return WindowedHistory(
@@ -170,9 +174,9 @@ async def load_pictures(
     session: AsyncSession, conversation_id: UUID, history: WindowedHistory, provider: models.Provider, *, until: int
 ) -> tuple[WindowedHistory, HistoryPictures]:
     """The chat with its pictures, as far as the model sees them."""
-    found = await newest_pictures(session, conversation_id, until=until)
-    if not found:
+    if not any(PICTURED in message.metadata for message in history):
         return history, HistoryPictures()
+    found = await newest_pictures(session, conversation_id, until=until)
     told = {message.metadata.get(MESSAGE_ID) for message in history}
     sent: dict[str, list[SentPicture]] = {}
     omitted: Counter[OmissionReason] = Counter()

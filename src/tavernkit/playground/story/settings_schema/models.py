@@ -453,7 +453,7 @@ class ReasoningGroup(SettingsGroup):
 class DisplayGroup(SettingsGroup):
     """What is shown beside the messages."""
 
-    look: ClassVar[GroupLook] = GroupLook(label=_("Display"), tab="more", layers=OF_SPACES)
+    look: ClassVar[GroupLook] = GroupLook(label=_("Display"), tab="basic", layers=OF_SPACES)
 
     expressions: Annotated[
         Literal["off", "name", "model"],
