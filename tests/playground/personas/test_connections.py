@@ -17,6 +17,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.views.personas import LABELS
 from tavernkit.playground.story.personas.documents import NewPersona, PersonaFields
 from tavernkit.playground.story.personas.files import read_backup, write_backup
+from tests.playground.api.world import Things, open_world
 from tests.playground.characters.builders import json_card, picture
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.stories import Story, open_story
@@ -132,6 +133,7 @@ async def test_a_lock_counts_in_its_conversation_alone(browser: httpx2.AsyncClie
     assert "Old oak." in prompt
     messages = (await browser.get(f"{API}{here}/messages")).json()["items"]
     assert messages[-1]["author"]["name"] == "Sam"
+    assert "Persona: Sam" in (await browser.get(f"{here}/panel/lore")).text
     space_id = (await story.conversation()).space_id
     other = await made(browser, f"/spaces/{space_id}/conversations", json={"title": "Other"})
     assert "Write as Sam" not in (await browser.get(f"/conversations/{other['id']}")).text
@@ -302,3 +304,24 @@ def test_a_backup_that_was_read_is_written_equal(personas: dict[str, tuple[str, 
         avatar: entry for avatar, (_, entry) in personas.items() if entry
     }
     assert (written["personas"], written["default_persona"]) == (document["personas"], document["default_persona"])
+
+
+async def test_others_see_the_persona_that_a_member_is_in_a_conversation(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_world(sqlite_url, tmp_path) as world:
+        things = Things(world)
+        here = f"{API}/conversations/{await things.get('conversation_id')}"
+        member, owner = await world.client("member"), await world.client("owner")
+        kim = await made(member, "/personas", json={"name": "Kim"})
+        address = f"{API}/personas/{kim['id']}"
+        await member.put(f"{address}/picture?settings_version=0", files={"file": ("a.png", picture("red"))})
+        avatar = (await member.get(address)).json()["avatar_sha256"]
+        assert (await owner.get(f"{API}/blobs/{avatar}")).status_code == 404
+        assert (await owner.put(f"{here}/persona", json={"persona_id": kim["id"]})).status_code == 404
+        assert (await member.put(f"{here}/persona", json={"persona_id": kim["id"]})).status_code == 200
+        sent = {"content": "It rains.", "role": "system"}
+        assert (await member.post(f"{here}/messages", json=sent)).is_success
+        assert (await owner.get(f"{here}/messages")).json()["items"][-1]["author"]["name"] == "Kim"
+        assert avatar in (await owner.get(f"/conversations/{await things.get('conversation_id')}")).text
+        assert (await owner.get(f"{API}/blobs/{avatar}")).status_code == 200
+        assert (await (await world.client("other")).get(f"{API}/blobs/{avatar}")).status_code == 404
+        assert (await owner.get(f"{here}/persona")).json() == {"persona_id": None}

@@ -53,6 +53,16 @@ async def locked_persona(session: AsyncSession, conversation_id: UUID, user_id: 
     return found
 
 
+async def locked_personas(session: AsyncSession, conversation_id: UUID) -> dict[UUID, Persona]:
+    """The personas that a conversation is locked to, by their owners."""
+    rows = await session.scalars(
+        select(Persona)
+        .join(PersonaConnection, PersonaConnection.persona_id == Persona.id)
+        .where(PersonaConnection.conversation_id == conversation_id)
+    )
+    return {row.owner_id: row for row in rows}
+
+
 async def lock_to(runtime: Runtime, session: AsyncSession, conversation_id: UUID, persona: Persona) -> None:
     """Let a person be this persona in a conversation."""
     await unlock(session, conversation_id, persona.owner_id)
