@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import PHONE, assert_accessible, cut_off, show
+from tests.browser.looks import DESKTOP, NARROWEST, PHONE, assert_accessible, cut_off, show
 from tests.browser.story import Story, ask_api, begin_story
 
 
@@ -42,7 +42,12 @@ def test_buttons_are_made_put_in_order_and_pressed(page: Page, quick_replies: st
         page.get_by_role("button", name="Move Echo").press("ArrowUp")
     page.reload()
     expect(rows.locator(".row-name a")).to_have_text(["Wave", "Echo", "Roll"])
-    assert_accessible(page)
+    for address in (quick_replies, f"{quick_replies}/buttons/1", "/quick-replies"):
+        page.goto(address)
+        show(page, NARROWEST, "light")
+        assert_accessible(page)
+        assert cut_off(page) == []
+    show(page, DESKTOP, "light")
 
     story = begin_story(page)
     bar = page.get_by_role("group", name="Quick replies")

@@ -1,17 +1,23 @@
 """What selects a persona: characters in new stories, and conversations that are locked to it."""
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.views.personas import LABELS
 from tavernkit.playground.story.personas.documents import NewPersona, PersonaFields
+from tavernkit.playground.story.personas.files import read_backup, write_backup
+from tests.playground.api.world import Things, open_world
 from tests.playground.characters.builders import json_card, picture
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.stories import Story, open_story
@@ -127,6 +133,7 @@ async def test_a_lock_counts_in_its_conversation_alone(browser: httpx2.AsyncClie
     assert "Old oak." in prompt
     messages = (await browser.get(f"{API}{here}/messages")).json()["items"]
     assert messages[-1]["author"]["name"] == "Sam"
+    assert "Persona: Sam" in (await browser.get(f"{here}/panel/lore")).text
     space_id = (await story.conversation()).space_id
     other = await made(browser, f"/spaces/{space_id}/conversations", json={"title": "Other"})
     assert "Write as Sam" not in (await browser.get(f"/conversations/{other['id']}")).text
@@ -214,10 +221,12 @@ async def test_every_field_survives_page_export_and_import(browser: httpx2.Async
     assert set(boxes) <= set(re.findall(r'name="(\w+)"', page))
     assert all(text in page for text in ("Ada", "/api/v1/blobs/"))
     written = (await browser.get(f"{API}/personas/export")).json()
+    archive = (await browser.get(f"{API}/personas/export", params={"pictures": "true"})).content
     await browser.post(f"{address}/delete")
-    file = {"file": ("p.json", json.dumps(written).encode())}
+    file = {"file": ("p.zip", archive)}
     again = (await made(browser, "/personas/import", files=file))["personas"][0]
     assert {name: again[name] for name in boxes} == {**boxes, "depth": 7, "is_default": True}
+    assert again["avatar_sha256"]
     assert (await browser.get(f"{API}/personas/export")).json() == written
     assert "Ada" in (await browser.get(f"/personas/{again['id']}")).text
     assert next(iter(written["persona_descriptions"].values()))["lorebook"] == "Wood"
@@ -239,3 +248,80 @@ async def test_personas_are_found_by_name_and_title(browser: httpx2.AsyncClient)
     for search, expected in (("capt", {"Sam"}), ("KIM", {"Kim"}), ("%", {"100%"}), ("nobody", set())):
         page = (await browser.get("/personas", params={"search": search})).text
         assert set(re.findall(r'href="/personas/[0-9a-f-]{36}" dir="auto">([^<]+)<', page)) == expected
+
+
+async def test_archives_of_strangers_are_refused_with_a_reason(browser: httpx2.AsyncClient) -> None:
+    def archive(*names: str) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as written:
+            for name in names:
+                written.writestr(name, b"x")
+        return buffer.getvalue()
+
+    for data, reason in (
+        (b"PK nothing", "cannot be read"),
+        (archive("characters/Ada.png"), "no personas"),
+        (archive("../a.png"), "unsafe name"),
+        (archive(*(f"{number}.png" for number in range(1_001))), "1,001 pictures"),
+    ):
+        answer = await browser.post(f"{API}/personas/import", files={"file": ("a.zip", data)})
+        assert answer.status_code == 422 or answer.json()["error"]["code"] == "too_long", answer.text
+        assert reason in answer.json()["error"]["sentence"]
+    told = await browser.post("/personas/import", files={"file": ("a.zip", archive("a.png"))}, headers=STREAMS)
+    assert "not a PNG, JPEG, WebP or GIF" in told.text
+
+
+ENTRIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "description": st.text(max_size=5),
+        "position": st.sampled_from([0, 1, 2, 3, 4, 9]),
+        "depth": st.integers(0, 9),
+        "role": st.integers(0, 2),
+        "lorebook": st.sampled_from(["", "Wood"]),
+        "title": st.text(max_size=5),
+        "connections": st.lists(
+            st.fixed_dictionaries({"type": st.sampled_from(["character", "group", "x"]), "id": st.text(max_size=3)}),
+            max_size=3,
+        ),
+        "theirs": st.integers(),
+    },
+)
+
+
+@given(st.dictionaries(st.text("ab.", min_size=1, max_size=4), st.tuples(st.sampled_from(["Sam", "Bo"]), ENTRIES)))
+def test_a_backup_that_was_read_is_written_equal(personas: dict[str, tuple[str, dict[str, Any]]]) -> None:
+    document = {
+        "personas": {avatar: name for avatar, (name, _) in personas.items()},
+        "persona_descriptions": {avatar: entry for avatar, (_, entry) in personas.items() if entry},
+        "default_persona": next(iter(personas), None),
+    }
+    read, _report = read_backup(json.dumps(document).encode())
+    written = write_backup(read)
+    described = written["persona_descriptions"]
+    assert isinstance(described, dict)
+    assert {avatar: described[avatar] for avatar, (_, entry) in personas.items() if entry} == {
+        avatar: entry for avatar, (_, entry) in personas.items() if entry
+    }
+    assert (written["personas"], written["default_persona"]) == (document["personas"], document["default_persona"])
+
+
+async def test_others_see_the_persona_that_a_member_is_in_a_conversation(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_world(sqlite_url, tmp_path) as world:
+        things = Things(world)
+        here = f"{API}/conversations/{await things.get('conversation_id')}"
+        member, owner = await world.client("member"), await world.client("owner")
+        kim = await made(member, "/personas", json={"name": "Kim"})
+        address = f"{API}/personas/{kim['id']}"
+        await member.put(f"{address}/picture?settings_version=0", files={"file": ("a.png", picture("red"))})
+        avatar = (await member.get(address)).json()["avatar_sha256"]
+        assert (await owner.get(f"{API}/blobs/{avatar}")).status_code == 404
+        assert (await owner.put(f"{here}/persona", json={"persona_id": kim["id"]})).status_code == 404
+        assert (await member.put(f"{here}/persona", json={"persona_id": kim["id"]})).status_code == 200
+        sent = {"content": "It rains.", "role": "system"}
+        assert (await member.post(f"{here}/messages", json=sent)).is_success
+        assert (await owner.get(f"{here}/messages")).json()["items"][-1]["author"]["name"] == "Kim"
+        assert avatar in (await owner.get(f"/conversations/{await things.get('conversation_id')}")).text
+        assert (await owner.get(f"{API}/blobs/{avatar}")).status_code == 200
+        assert (await (await world.client("other")).get(f"{API}/blobs/{avatar}")).status_code == 404
+        assert (await owner.get(f"{here}/persona")).json() == {"persona_id": None}

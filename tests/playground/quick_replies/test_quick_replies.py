@@ -15,6 +15,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.views.quick_replies import BUTTON_LABELS, SET_LABELS
 from tavernkit.playground.story.quick_replies.documents import ButtonFields, SetFields, button_of, buttons_in, key_of
 from tavernkit.playground.story.quick_replies.files import read_set
+from tests.playground.api.world import Things, open_world
 from tests.playground.stories import Story, open_story
 from tests.playground.support.web import browser as browser_of
 
@@ -289,6 +290,23 @@ async def test_hidden_buttons_are_not_above_the_composer(browser: httpx2.AsyncCl
     page = (await browser.get(f"/conversations/{story.conversation_id}")).text
     assert "Seen &lt;b&gt;" in page
     assert "Unseen" not in page
+
+
+async def test_members_of_a_space_see_the_sets_of_the_space_alone(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_world(sqlite_url, tmp_path) as world:
+        things = Things(world)
+        conversation_id, set_id = await things.get("conversation_id"), await things.get("set_id")
+        address = f"/api/v1/conversations/{conversation_id}/quick_replies/{set_id}/1"
+        member, owner = await world.client("member"), await world.client("owner")
+        assert (await owner.post(address, json={})).json()["text"] == "I nod."
+        assert (await member.post(address, json={})).status_code == 404
+        assert "Nod" not in (await member.get(f"/conversations/{conversation_id}")).text
+        await owner.put(f"{API}/{set_id}/places", json={"space_id": await things.get("space_id")})
+        assert (await member.post(address, json={})).json()["text"] == "I nod."
+        assert "Nod" in (await member.get(f"/conversations/{conversation_id}")).text
+        assert (await member.get(f"{API}/{set_id}")).status_code == 404
+        refused = await member.put(f"{API}/{set_id}/places", json={"space_id": await things.get("space_id")})
+        assert refused.status_code == 404
 
 
 JSON_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=4)

@@ -85,11 +85,9 @@ NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api),
-    *(lorebooks_api, lorebook_links_api, presets_api, macros_api, personas_api),
-    *(pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api, quick_replies_api, quick_replies_used_api),
-    *(scripts_api,),
-    *(persona_locks_api,),
+    *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),
+    *(quick_replies_api, quick_replies_used_api, pipeline_profiles_api, pipeline_choices_api),
+    *(pipeline_runs_api, providers_api, jobs_api),
 )
 """Of the JSON API."""
 

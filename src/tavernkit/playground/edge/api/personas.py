@@ -8,13 +8,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.files import json_download, upload
+from tavernkit.playground.edge.api.files import attachment, json_download, upload
 from tavernkit.playground.edge.api.requests import After, ApiCaller, ConversationId, Limit, Page, documented, page
 from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.personas import connections, queries, service
+from tavernkit.playground.story.personas.archives import export_archive, import_file
 from tavernkit.playground.story.personas.documents import (
     ConnectionOut,
     NewConnection,
@@ -33,6 +33,7 @@ class PersonasImported(BaseModel):
 
 router = APIRouter(prefix="/personas", tags=["personas"])
 conversation_router = APIRouter(prefix="/conversations/{conversation_id}/persona", tags=["personas"])
+WithPictures = Annotated[bool, Query(description="Whether the pictures come along, in a ZIP archive.")]
 SeenVersion = Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")]
 
 
@@ -51,19 +52,21 @@ async def create_persona(caller: ApiCaller, new: NewPersona) -> PersonaOut:
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=ONE_FILE)
 async def import_personas(caller: ApiCaller, request: Request) -> PersonasImported:
-    """Take in the personas of SillyTavern's backup or of its `settings.json`; or a picture, for the persona of its file
-    name or for a new one."""
+    """Take in SillyTavern's backup of personas or its `settings.json`; a picture, for the persona of its file name or
+    for a new one; or a ZIP archive of both."""
     data, name = await upload(request, max_bytes=service.MAX_IMPORT_BYTES)
-    if media_type_of(data).startswith("image/"):
-        row, is_new = await service.import_picture(*caller, data, name=name)
-        return PersonasImported(personas=[PersonaOut.of_row(row)], known=0 if is_new else 1, notes=[])
-    rows, known, report = await service.import_personas(*caller, data)
-    return PersonasImported(personas=[PersonaOut.of_row(row) for row in rows], known=known, notes=notes_of(report))
+    taken = await import_file(*caller, data, name=name)
+    return PersonasImported(
+        personas=[PersonaOut.of_row(row) for row in taken.rows], known=taken.known, notes=notes_of(taken.report)
+    )
 
 
 @router.get("/export", response_class=Response, responses=documented())
-async def export_personas(caller: ApiCaller) -> Response:
-    """All your personas as a backup that SillyTavern restores."""
+async def export_personas(caller: ApiCaller, pictures: WithPictures = False) -> Response:
+    """All your personas as a backup that SillyTavern restores; with `pictures`, a ZIP archive of it and of them."""
+    if pictures:
+        data = await export_archive(*caller)
+        return Response(data, media_type="application/zip", headers=attachment("personas", "zip"))
     return json_download("personas", await service.export_personas(*caller))
 
 

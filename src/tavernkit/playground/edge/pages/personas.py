@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 from pydantic import Field
 
-from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext, translated
@@ -32,11 +31,11 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
+from tavernkit.playground.story.personas.archives import import_file
 from tavernkit.playground.story.personas.connections import connect_character, disconnect
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
 from tavernkit.playground.story.personas.queries import persona_for
 from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, set_picture
-from tavernkit.reading import ImportReport
 
 router = APIRouter()
 
@@ -73,15 +72,14 @@ async def create(caller: PageCaller, form: Annotated[PersonaForm, Form()]) -> Re
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
 async def import_files(caller: PageCaller) -> Response:
     async def import_one(data: bytes, name: str) -> ImportedItem:
-        if media_type_of(data).startswith("image/"):
-            row, _is_new = await service.import_picture(*caller, data, name=name)
-            report = ImportReport(format="picture")
-            return ImportedItem(name=row.name, address=f"/personas/{row.id}", report=report)
-        rows, known, report = await service.import_personas(*caller, data)
-        count = ngettext("{count} persona", "{count} personas", len(rows))
-        if known:
-            count = _("{personas}, {skipped} skipped", personas=count, skipped=known)
-        return ImportedItem(name=translated(count), address="/personas", report=report)
+        taken = await import_file(*caller, data, name=name)
+        if taken.report.format == "picture":
+            row = taken.rows[0]
+            return ImportedItem(name=row.name, address=f"/personas/{row.id}", report=taken.report)
+        count = ngettext("{count} persona", "{count} personas", len(taken.rows))
+        if taken.known:
+            count = _("{personas}, {skipped} skipped", personas=count, skipped=taken.known)
+        return ImportedItem(name=translated(count), address="/personas", report=taken.report)
 
     outcomes = await take_in(caller.request, import_one, max_bytes=service.MAX_IMPORT_BYTES)
     library = render("personas/_library.html", view=await personas_view(*caller))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -119,7 +119,7 @@ async def conversation_view(
             model_name=model_name(model),
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
-            persona_name=await _persona_name(session, conversation_id, access),
+            persona_name=await _persona_name(session, conversation_id, access, messages),
             can_write=permissions.can_take_part and may_speak(access.member),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(access),
@@ -180,10 +180,15 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     )
 
 
-async def _persona_name(session: AsyncSession, conversation_id: UUID, access: SpaceAccess) -> str:
-    """Who the viewer writes as."""
+async def _persona_name(
+    session: AsyncSession, conversation_id: UUID, access: SpaceAccess, messages: Sequence[MessageView]
+) -> str:
+    """Who the viewer writes as, which the messages of their own say already."""
     if access.member is None:
         return ""
+    own = str(access.member.id)
+    if (known := next((message.author for message in messages if message.author_id == own), None)) is not None:
+        return known
     locked = await locked_persona(session, conversation_id, access.member.user_id)
     return shown_name(access.member.cached_display_name if locked is None else locked.name)
 

@@ -16,7 +16,6 @@ from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
-    Persona,
     Provider,
     Space,
     SpaceMembership,
@@ -37,7 +36,7 @@ from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.personas.connections import has_connections
-from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
@@ -182,7 +181,7 @@ async def new_story_view(
         characters = await _usable_characters(
             session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search, after=place
         )
-        personas = await all_personas(session, viewer.user_id)
+        personas = await persona_lines(session, viewer.user_id)
         is_connected = await has_connections(session, viewer)
     if persona_id == "default" and is_connected:
         persona_id = "auto"
@@ -380,10 +379,10 @@ def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
     )
 
 
-def _persona_choice(row: Persona, *, is_chosen: bool) -> CastChoice:
+def _persona_choice(row: PersonaLine, *, is_chosen: bool) -> CastChoice:
     # The macros are for the model.
-    about = row.description.replace("{{user}}", shown_name(row.name))
-    return CastChoice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
+    about = row.about.replace("{{user}}", shown_name(row.name))
+    return CastChoice(id=str(row.id), face=face(row.label, None), tagline=_one_line(about), is_chosen=is_chosen)
 
 
 def _one_line(text: str) -> str:

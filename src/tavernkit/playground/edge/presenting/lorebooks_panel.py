@@ -22,6 +22,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
 from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
+from tavernkit.playground.story.access.personas import locked_personas
 from tavernkit.playground.story.lorebooks.queries import card_book, lorebooks_page
 from tavernkit.values import Value
 
@@ -58,10 +59,12 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
     async with runtime.database.read() as session:
         conversation, access = await panel_access(session, viewer, conversation_id)
         members = await active_members(session, access.space.id)
+        locked = await locked_personas(session, conversation.id)
+        here = [(member, locked.get(member.user_id) if member.user_id else None) for member in members]
         names = {
-            id: shown_name(member.cached_display_name)
-            for member in members
-            for id in (member.character_id, member.persona_id)
+            id: shown_name(member.cached_display_name if persona is None else persona.name)
+            for member, persona in here
+            for id in (member.character_id, member.persona_id if persona is None else persona.id)
             if id is not None
         }
         links = await _links(session, conversation, names)

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Persona, Preset, Provider, SpaceMembership
+from tavernkit.playground.base.database.models import Preset, Provider, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
@@ -21,7 +21,7 @@ from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
 from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.queries import list_conversations
-from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.playground.story.spaces.backgrounds import offered_backgrounds
@@ -63,7 +63,7 @@ class MemberView(Value, frozen=True, kw_only=True):
 class _Choices(Value, frozen=True, kw_only=True):
     """What a member can be given."""
 
-    personas: Sequence[Persona]
+    personas: Sequence[PersonaLine]
     providers: Sequence[Provider]
     presets: Sequence[Preset]
 
@@ -120,7 +120,7 @@ async def members_view(
         conversation, access = await panel_access(session, viewer, conversation_id)
         rows = await pictured_members(session, access.space.id, limit=MEMBERS_SHOWN)
         choices = _Choices(
-            personas=await all_personas(session, viewer.user_id),
+            personas=await persona_lines(session, viewer.user_id),
             providers=await providers_page(session, viewer, behind=None, limit=CHOICES_SHOWN),
             presets=[
                 preset
@@ -214,9 +214,14 @@ def _percent(share: float | None) -> str:
 
 
 def _chosen(
-    otherwise: str, rows: Sequence[Persona] | Sequence[Provider] | Sequence[Preset], chosen: UUID | None
+    otherwise: str, rows: Sequence[PersonaLine] | Sequence[Provider] | Sequence[Preset], chosen: UUID | None
 ) -> tuple[ChoiceView, ...]:
     """The rows to choose from, behind what counts where none is chosen."""
     return ChoiceView(value="", label=otherwise, is_chosen=chosen is None), *(
-        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
+        ChoiceView(
+            value=str(row.id),
+            label=shown_name(row.label if isinstance(row, PersonaLine) else row.name),
+            is_chosen=row.id == chosen,
+        )
+        for row in rows
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from tavernkit.playground.story.quick_replies.documents import (
     ButtonFields,
     ButtonOut,
     SetFields,
+    button_of,
     buttons_in,
     set_fields,
 )
@@ -220,7 +222,8 @@ async def set_view(runtime: Runtime, viewer: Viewer, set_id: UUID, *, search: st
 
 async def bar_of(session: AsyncSession, viewer: Viewer, access: SpaceAccess) -> tuple[BarButton, ...]:
     """The buttons above this person's composer."""
-    buttons = [
+    shown = await sets_shown(session, viewer, access)
+    buttons = (
         BarButton(
             key=f"{row.id}/{button.id}",
             label=button.label.strip() or button.title.strip() or button.icon.strip() or _("Quick reply"),
@@ -229,9 +232,9 @@ async def bar_of(session: AsyncSession, viewer: Viewer, access: SpaceAccess) -> 
             color=fields["color"],
             only_border=fields["only_border_color"],
         )
-        for row in await sets_shown(session, viewer, access)
+        for row in shown
         for fields in (set_fields(row.data),)
-        for button in buttons_in(row.data)
+        for button in map(button_of, row.data["qrList"])
         if not button.is_hidden
-    ]
-    return tuple(buttons[:BUTTONS_SHOWN])
+    )
+    return tuple(islice(buttons, BUTTONS_SHOWN))

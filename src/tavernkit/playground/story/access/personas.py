@@ -53,6 +53,32 @@ async def locked_persona(session: AsyncSession, conversation_id: UUID, user_id: 
     return found
 
 
+async def members_with_locks(
+    session: AsyncSession, conversation: Conversation
+) -> list[tuple[SpaceMembership, Persona | None]]:
+    """Everybody who is in the space of a conversation now, in their order, with the persona that they are in it alone;
+    in one statement."""
+    is_lock = and_(_LOCK.conversation_id == conversation.id, _LOCK.owner_id == SpaceMembership.user_id)
+    rows = await session.execute(
+        select(SpaceMembership, _LOCKED)
+        .outerjoin(_LOCK, is_lock)
+        .outerjoin(_LOCKED, _LOCKED.id == _LOCK.persona_id)
+        .where(SpaceMembership.space_id == conversation.space_id, SpaceMembership.status == "active")
+        .order_by(SpaceMembership.position, SpaceMembership.id)
+    )
+    return [(member, persona) for member, persona in rows]
+
+
+async def locked_personas(session: AsyncSession, conversation_id: UUID) -> dict[UUID, Persona]:
+    """The personas that a conversation is locked to, by their owners."""
+    rows = await session.scalars(
+        select(Persona)
+        .join(PersonaConnection, PersonaConnection.persona_id == Persona.id)
+        .where(PersonaConnection.conversation_id == conversation_id)
+    )
+    return {row.owner_id: row for row in rows}
+
+
 async def lock_to(runtime: Runtime, session: AsyncSession, conversation_id: UUID, persona: Persona) -> None:
     """Let a person be this persona in a conversation."""
     await unlock(session, conversation_id, persona.owner_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import PurePath
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Text, func, or_, select, tuple_, type_coerce
@@ -14,6 +15,8 @@ from tavernkit.playground.base.database.models import Lorebook, LorebookLink, Pe
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.story.personas.files import UNSAFE
+
+ABOUT_CHARACTERS = 300
 
 
 async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
@@ -42,6 +45,37 @@ async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
         select(Persona).where(Persona.owner_id == user_id).order_by(Persona.created_at, Persona.name, Persona.id)
     )
     return list(found)
+
+
+class PersonaLine(NamedTuple):
+    """A persona to choose; `about` is the beginning of its description."""
+
+    id: UUID
+    name: str
+    title: str
+    about: str
+    is_default: bool
+
+    @property
+    def label(self) -> str:
+        """The name, with the title that tells it apart."""
+        return f"{self.name} · {self.title}" if self.title else self.name
+
+
+async def persona_lines(session: AsyncSession, user_id: UUID) -> list[PersonaLine]:
+    """All personas of a person to choose from, oldest first; however long they are, little of them is read."""
+    rows = await session.execute(
+        select(
+            Persona.id,
+            Persona.name,
+            Persona.title,
+            func.substr(Persona.description, 1, ABOUT_CHARACTERS),
+            Persona.is_default,
+        )
+        .where(Persona.owner_id == user_id)
+        .order_by(Persona.created_at, Persona.name, Persona.id)
+    )
+    return [PersonaLine(*row) for row in rows]
 
 
 async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str]:

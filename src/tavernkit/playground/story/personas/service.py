@@ -158,8 +158,7 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
     """The personas of SillyTavern's backup; those that are there already are passed over, and counted.
 
     A book is attached where the person has one of its name; characters and chats that select a persona are connected to
-    it. The default of the backup becomes the default only where
-    there was none; the report says so where there was one.
+    it. The default of the backup becomes the default only where there was none; the report says so where there was one.
     """
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
@@ -222,7 +221,7 @@ class _Known:
 
     def __init__(self, rows: Sequence[Persona]) -> None:
         self._by_avatar = {row.file["avatar"]: row for row in rows if row.file.get("avatar")}
-        self._others = {(row.name, row.description): row for row in rows if not row.file}
+        self._others = {(row.name, row.description): row for row in rows if "entry" not in row.file}
 
     def find(self, one: BackedUp) -> Persona | None:
         row = self._by_avatar.get(one.avatar)

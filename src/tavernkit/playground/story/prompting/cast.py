@@ -15,8 +15,8 @@ from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.story.access.access import active_members, story_user
-from tavernkit.playground.story.access.personas import locked_persona
+from tavernkit.playground.story.access.access import story_user
+from tavernkit.playground.story.access.personas import members_with_locks
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
@@ -82,7 +82,8 @@ async def load_cast(
     settings: StorySettings,
 ) -> PromptCast:
     """Everybody whom a prompt for what `speaker` says next tells of."""
-    members = await active_members(session, conversation.space_id)
+    here = await members_with_locks(session, conversation)
+    members = [member for member, _persona in here]
     characters = [member for member in members if member.kind == "character"]
     if speaker.kind == "character" and speaker.id not in {member.id for member in characters}:
         # It was removed a moment ago, and still finishes what it was asked for.
@@ -94,7 +95,7 @@ async def load_cast(
     person = person_of(members, speaker)
     user, persona = NOBODY, None
     if person is not None:
-        persona = await locked_persona(session, conversation.id, person.user_id)
+        persona = next((persona for member, persona in here if member.id == person.id), None)
         if persona is not None:
             user = User(name=persona.name, persona=persona.description)
         else:

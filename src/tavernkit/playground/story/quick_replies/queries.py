@@ -59,7 +59,9 @@ async def places_of_set(session: AsyncSession, viewer: Viewer, set_id: UUID) -> 
         select(QuickReplyLink, Space.name, Character.name)
         .outerjoin(Space, Space.id == QuickReplyLink.space_id)
         .outerjoin(Character, Character.id == QuickReplyLink.character_id)
-        .where(QuickReplyLink.set_id == set_id)
+        .where(
+            QuickReplyLink.set_id == set_id, or_(QuickReplyLink.character_id.is_(None), Character.status != "deleted")
+        )
         .order_by(QuickReplyLink.created_at, QuickReplyLink.id)
     )
     return [PlaceOfSet(link=link, name=space or character or "") for link, space, character in rows]
