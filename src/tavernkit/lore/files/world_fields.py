@@ -144,7 +144,7 @@ def read_extensions(entry: LooseObject) -> JsonObject:
     found = entry.object("extensions")
     try:
         msgspec.convert(found, _Usual)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         extensions = entry.nested("extensions")
         for name in _NUMBERS:
             extensions.optional_number(name)

@@ -30,12 +30,16 @@ _GROUPS = {"message": "history", "example": "examples", "injection": "history", 
 """What may be left out, by the kind of its source."""
 
 
+_NO_PRESET = TextPreset()
+"""What a scene has until it is given its preset."""
+
+
 class TextWorkspace(Scene):
     """The workbench of a text completion; `text` is what it is made of, `prompt` the text in its pieces."""
 
     def __init__(self, story: Story) -> None:
         super().__init__(story, "text")
-        self.preset = TextPreset()
+        self.preset = _NO_PRESET
         self.text: TextScene | None = None
         self.prompt: TextPrompt | None = None
         self._expanded_once: dict[str, str] = {}
@@ -47,11 +51,14 @@ class TextWorkspace(Scene):
 
     def expand_once(self, text: str) -> str:
         """Expand a text that always becomes the same only once: the sequences that stand around every message."""
-        if isinstance(text, SourcedText) or is_changing(text):
-            return self.expand(text)
-        if text not in self._expanded_once:
-            self._expanded_once[text] = self.expand(text)
-        return self._expanded_once[text]
+        # A text with lore is equal to one without.
+        known = None if isinstance(text, SourcedText) else self._expanded_once.get(text)
+        if known is not None:
+            return known
+        expanded = self.expand(text)
+        if not isinstance(text, SourcedText) and not is_changing(text):
+            self._expanded_once[text] = expanded
+        return expanded
 
     def speakers(self) -> TextSpeakers:
         known = self.environment
