@@ -117,12 +117,13 @@ def _override(scene: ChatScene, identifier: str, text: str) -> None:
 
 
 def _history_blocks(ctx: Context, scene: ChatScene, turns: Iterable[ChatTurn]) -> Iterator[Block]:
+    must_keep = ctx.user_message if ctx.keep_user_message else None
     for turn in turns:
         invocations = tool_invocations(turn.metadata) if scene.sends_tools else []
         if invocations:
             yield from _tool_blocks(ctx, turn, invocations)
         else:
-            yield _history_block(ctx, scene, turn)
+            yield _history_block(ctx, scene, turn, must_keep)
 
 
 def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
@@ -156,7 +157,7 @@ def _text(call: JsonObject, key: str) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
+def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn, must_keep: str | None) -> Block:
     role = str(turn.metadata.get("role", "")) or (
         "system" if turn.is_narrator else "user" if turn.is_user else "assistant"
     )
@@ -173,7 +174,7 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
         slot="history",
         role=role,
         content=text,
-        removable=not ctx.must_keep(source),
+        removable=source != must_keep,
         name=(sanitised_name(turn.name) or None) if named else None,
         attachments=_attachments(scene, turn),
         message_metadata=turn.metadata,

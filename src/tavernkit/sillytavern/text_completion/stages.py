@@ -102,7 +102,7 @@ def compilation(ctx: Context) -> None:
     except InvalidContextTemplateError as error:
         ctx.fail(error)
     said = {turn.source: turn.text for turn in scene.affordable_turns}
-    ctx.blocks.extend(_block(ctx, piece, said.get(piece.source)) for piece in prompt.pieces)
+    ctx.blocks.extend([_block(ctx, piece, said.get(piece.source), text_scene.kept) for piece in prompt.pieces])
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
@@ -215,19 +215,23 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
     return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
 
 
-def _block(ctx: Context, piece: TextPiece, said: str | None) -> Block:
+def _block(ctx: Context, piece: TextPiece, said: str | None, must_keep: str | None) -> Block:
     """A piece of the text; of a message it is also known what was said, without what the template writes around it."""
     kind = piece.source.partition(":")[0]
-    metadata = {"left_out": piece.reason} if piece.reason else {}
+    metadata: dict[str, str] = {}
+    if piece.reason:
+        metadata["left_out"] = piece.reason
+    if said is not None:
+        metadata["said"] = said
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,
-        removable=kind in _GROUPS and not ctx.must_keep(piece.source),
+        removable=kind in _GROUPS and piece.source != must_keep,
         token_budget_group=_GROUPS.get(kind, "system"),
-        metadata=metadata if said is None else {**metadata, "said": said},
+        metadata=metadata,
     )
 
 
