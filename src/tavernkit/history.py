@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -45,6 +45,8 @@ class InMemoryHistory(ChatHistory):
 
     def __init__(self, messages: Iterable[Message | Mapping[str, Any]] = ()) -> None:
         self._messages = [Message.coerce(message) for message in messages]
+        # Every build asks for one of them.
+        self._roles = Counter([message.role for message in self._messages])
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self._messages)
@@ -56,20 +58,24 @@ class InMemoryHistory(ChatHistory):
         return self._messages[-count:] if count > 0 else []
 
     def count_role(self, role: str) -> int:
-        return [message.role for message in self._messages].count(role)
+        return self._roles[role]
 
     def append(self, message: Message) -> None:
-        self._messages.append(Message.coerce(message))
+        added = Message.coerce(message)
+        self._messages.append(added)
+        self._roles[added.role] += 1
 
     def clear(self) -> None:
         self._messages.clear()
+        self._roles.clear()
 
 
 def wrap(source: HistorySource) -> ChatHistory:
     """Accept nothing, an adapter, or any iterable of messages and mappings."""
     if source is None or isinstance(source, list | tuple):
         return InMemoryHistory(source or ())
-    if isinstance(source, ChatHistory):
+    # Our own class first: a protocol takes long to answer.
+    if isinstance(source, (InMemoryHistory, ChatHistory)):
         return source
     if isinstance(source, str | bytes | Mapping):
         raise TypeError(f"a history is a list of messages, not {type(source).__name__}")

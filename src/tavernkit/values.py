@@ -35,39 +35,43 @@ def check_fields(value: Value, name: str) -> None:
     """Raise TypeError unless every field of a value is of its type; the sentence names the field."""
     kind = type(value)
     types = (kind, *map(type, astuple(value)))
-    for field in _declared(kind) if types not in _FITTING else ():
-        given = getattr(value, field.name)
-        if field.types is not None and not isinstance(given, field.types):
-            raise TypeError(f"{name}.{field.name} must be {_words(field.types)}, not {_found(given)}.")
-    _FITTING.add(types)
-    for field in _lists(kind):
-        items = getattr(value, field.name)
-        if items and not set(map(type, items)).issubset(field.items):
+    lists = _FITTING.get(types)
+    if lists is None:
+        lists = _FITTING[types] = _checked_lists(value, name)
+    for field, fitting in lists:
+        items = getattr(value, field)
+        if items and not fitting.issuperset(map(type, items)):
+            kinds = _declared(kind)[field].items
             for place, item in enumerate(items):
-                if not isinstance(item, field.items):
-                    raise TypeError(f"{name}.{field.name}[{place}] must be {_words(field.items)}, not {_found(item)}.")
+                if not isinstance(item, kinds):
+                    raise TypeError(f"{name}.{field}[{place}] must be {_words(kinds)}, not {_found(item)}.")
 
 
-_FITTING: set[tuple[type, ...]] = set()
-"""Kinds of values with the types of their fields that have been found to fit: what fits once always does."""
+_Lists: TypeAlias = tuple[tuple[str, frozenset[type]], ...]
+_FITTING: dict[tuple[type, ...], _Lists] = {}
+"""Kinds of values with the types of their fields that have been found to fit: what fits once always does. Items of
+lists are looked at each time; these are the fields that are lists, with the types of the items."""
+
+
+def _checked_lists(value: Value, name: str) -> _Lists:
+    declared = _declared(type(value))
+    for field, (types, _) in declared.items():
+        given = getattr(value, field)
+        if types is not None and not isinstance(given, types):
+            raise TypeError(f"{name}.{field} must be {_words(types)}, not {_found(given)}.")
+    return tuple((field, frozenset(items)) for field, (_, items) in declared.items() if items)
 
 
 class _Field(NamedTuple):
     """The types that a field may have, None for any; `items` are those of the items of a list, none for any."""
 
-    name: str
     types: tuple[type, ...] | None
     items: tuple[type, ...]
 
 
 @cache
-def _declared(kind: type[Value]) -> tuple[_Field, ...]:
-    return tuple(_Field(field.name, _types(field.type), _items(field.type)) for field in fields(kind))
-
-
-@cache
-def _lists(kind: type[Value]) -> tuple[_Field, ...]:
-    return tuple(field for field in _declared(kind) if field.items)
+def _declared(kind: type[Value]) -> Mapping[str, _Field]:
+    return {field.name: _Field(_types(field.type), _items(field.type)) for field in fields(kind)}
 
 
 def _types(declared: Any) -> tuple[type, ...] | None:
@@ -133,8 +137,11 @@ def as_json(value: Any) -> Json:
             return value
 
 
+_choices = cache(get_args)
+
+
 def check_choice(argument: str, value: object, choices: object) -> None:
     """Raise ValueError unless the value of an argument is one of those that a Literal type names."""
-    allowed = get_args(choices)
+    allowed = _choices(choices)
     if value not in allowed:
         raise ValueError(f"{argument} is {value!r}; it must be one of {', '.join(map(repr, allowed))}.")

@@ -275,3 +275,12 @@ def test_a_nickname_is_what_the_character_is_called():
 def test_greetings_are_counted_from_the_first_message():
     card, _ = read_card(v3())
     assert card.character.greetings == ("Tick.", "Tock.")
+
+
+def test_half_a_surrogate_pair_in_the_name_of_an_extension_is_kept():
+    half = {"\ud800": 1}
+    entry = {"keys": ["sea"], "content": "Salt.", "extensions": half}
+    card, report = read_card(v3(extensions={**half, "depth_prompt": half}, character_book={"entries": [entry]}))
+    assert card.character.extensions == {**half, "depth_prompt": half}
+    assert card.character.character_book.entries[0].extensions == half
+    assert not report.broken

@@ -6,11 +6,11 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
 from tavernkit.characters.character import MIRRORED_FIELDS, AssetReference, CardSpec, Character, CharacterCard
-from tavernkit.characters.encode import write_data
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
@@ -26,20 +26,23 @@ def with_plain_numbers(source: dict[str, Json], report: ReportBuilder) -> dict[s
 
 def _is_plain(source: dict[str, Json]) -> bool:
     """Look at all numbers, level by level, without following the places where they stand."""
-    level: list[dict[str, Json] | list[Json] | float] = [source]
+    level: list[dict[str, Json] | list[Json]] = [source]
     for _ in range(MAX_JSON_DEPTH + 1):
-        if not all(math.isfinite(item) for item in level if isinstance(item, float)):
-            return False
-        level = [
+        found: list[Any] = [
             child
             for item in level
-            if not isinstance(item, float)
             for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, dict | list | float)
+            if isinstance(child, _LOOKED_INTO)
         ]
+        level = [item for item in found if not isinstance(item, float)]
+        if len(level) < len(found) and not all(math.isfinite(item) for item in found if isinstance(item, float)):
+            return False
         if not level:
             return True
     raise InvalidCardError(f"The card is nested more than {MAX_JSON_DEPTH} levels deep.")
+
+
+_LOOKED_INTO = (dict, list, float)
 
 
 def _replace(value: Json, report: ReportBuilder, path: str) -> Json:
@@ -177,15 +180,16 @@ def _fill_from_top(data: dict[str, Json], top: Mapping[str, Json], report: Repor
 def _split_top(
     top: Mapping[str, Json], character: Character, report: ReportBuilder
 ) -> tuple[tuple[str, ...], dict[str, Json]]:
-    written = write_data(character.with_(character_book=None), "v3")
     mirrored: list[str] = []
     unknown: dict[str, Json] = {}
     for key, value in top.items():
         if key in ENVELOPE:
             continue
-        if key in MIRRORED_FIELDS and value == written[MIRRORED_FIELDS[key]]:
-            mirrored.append(key)
-            continue
+        if key in MIRRORED_FIELDS:
+            inner = getattr(character, MIRRORED_FIELDS[key])
+            if value == (list(inner) if isinstance(inner, tuple) else inner):
+                mirrored.append(key)
+                continue
         unknown[key] = value
         if key in MIRRORED_FIELDS and value is not None:
             report.ignored(key, f"differs from data.{MIRRORED_FIELDS[key]}, which wins; kept as it is")
@@ -250,11 +254,30 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
     return character.with_(unknown={**fields.rest(), **unread})
 
 
+class _DepthPrompt(msgspec.Struct):
+    prompt: str | None = None
+    depth: int | None = None
+    role: Literal["", "system", "user", "assistant"] | None = None
+
+
+class _UsualExtensions(msgspec.Struct):
+    """What most applications read in the extensions of a card."""
+
+    talkativeness: float | None = None
+    depth_prompt: _DepthPrompt | None = None
+
+
 def _extensions(fields: LooseObject) -> JsonObject:
     """The extensions as they stand; what most applications read in them is noted where it is of no use."""
     found = fields.object("extensions")
-    if not found.keys() & {"talkativeness", "depth_prompt"}:
-        return found
+    try:
+        msgspec.convert(found, _UsualExtensions)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        _note_extensions(fields, found)
+    return found
+
+
+def _note_extensions(fields: LooseObject, found: JsonObject) -> None:
     notes = ReportBuilder()
     loose = LooseObject(found, notes, fields.at("extensions"))
     loose.optional_number("talkativeness")
@@ -266,7 +289,6 @@ def _extensions(fields: LooseObject) -> JsonObject:
         notes.broken(prompt.at("role"), f"{role[:40]!r} is none of system, user, assistant")
     for note in notes.build("extensions").broken:
         fields.report.broken(note.path, note.message)
-    return found
 
 
 def _creator_notes(fields: LooseObject) -> str:

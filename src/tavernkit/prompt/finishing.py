@@ -9,7 +9,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import JsonObject, as_json
+from tavernkit.values import as_json
 
 
 def before_trimming(ctx: Context) -> None:
@@ -70,7 +70,9 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
         )
     if overflow is not None:
         ctx.warn("mandatory_over_budget", str(overflow), error=overflow)
-    lost = next((record for record in report.evictions if record.source and _is_user_message(ctx, record.source)), None)
+    latest = ctx.user_message
+    evicted = () if latest is None else report.evictions
+    lost = next((record for record in evicted if record.source and record.source.get("id") == latest), None)
     if lost is not None:
         ctx.warn(
             "user_message_dropped",
@@ -87,10 +89,6 @@ def report_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetEx
             error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
             evicted=report.eviction_count,
         )
-
-
-def _is_user_message(ctx: Context, source: JsonObject) -> bool:
-    return ctx.user_message is not None and source.get("id") == ctx.user_message
 
 
 def settle(ctx: Context) -> None:

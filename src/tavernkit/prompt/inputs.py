@@ -69,6 +69,9 @@ _WANTED: Mapping[str, _Wanted] = {
     "reports": _Wanted("a list of import reports", Iterable),
 }
 
+_CHECKED = (Character, User)
+"""The values whose fields are looked at, too."""
+
 _FITTING: set[tuple[str, type]] = set()
 """The inputs with the types of values that have been found to fit: what fits once always does."""
 
@@ -85,7 +88,7 @@ def taken(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ImportReport
         if (name, kind) not in _FITTING and name in _WANTED and (value is not None or name in _REQUIRED):
             check_input(name, value, _WANTED[name])
             _FITTING.add((name, kind))
-        if isinstance(value, Character | User):
+        if isinstance(value, _CHECKED):
             check_fields(value, name)
     if "history" in settled:
         settled["history"] = _history(settled["history"])
@@ -105,7 +108,7 @@ def check_input(name: str, value: object, wanted: _Wanted) -> None:
 
 def check_kind(name: str, value: object, kind: type) -> None:
     """Raise TypeError unless the value of an input is nothing, or of that type."""
-    if value is not None:
+    if value is not None and not isinstance(value, kind):
         words = "True or False" if kind is bool else f"a {kind.__name__} of {kind.__module__}"
         check_input(name, value, _Wanted(words, kind))
 

@@ -79,6 +79,8 @@ def _text_chunks(png: memoryview, limits: CardLimits, report: ReportBuilder) -> 
 
 def _assets(chunks: dict[str, Chunk], limits: CardLimits) -> tuple[Asset, ...]:
     found = [name for name in chunks if name.lower().startswith(ASSET_KEYWORD)]
+    if not found:
+        return ()
     if len(found) > limits.assets:
         raise PngParseError(f"The PNG contains {len(found):,} assets; at most {limits.assets:,} are read.")
     # An asset may be as large as in an archive, in base64 behind its name, and so may all together: how large they are

@@ -74,12 +74,10 @@ from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns, lorebooks, presets),
-    *(preset_parts, macros, personas),
-    *(lorebook_links,),
+    *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
+    *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, documentation, quick_replies),
-    *(scripts,),
+    *(dry_runs, pipelines, artifacts, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
@@ -53,7 +53,7 @@ def history(ctx: Context) -> None:
     scene = ctx.platform(ChatScene)
     # Even what must be sent beside the chat is not counted yet: the application may still take it away.
     scene.affordable_turns = affordable_turns(ctx, scene, ctx.preset.max_prompt_tokens)
-    scene.chat = [block for turn in scene.affordable_turns for block in _history_blocks(ctx, scene, turn)]
+    scene.chat = list(_history_blocks(ctx, scene, scene.affordable_turns))
     if not scene.story.settings.strip_examples:
         _lay_out_examples(ctx, scene)
     if not len(ctx.history):
@@ -116,12 +116,14 @@ def _override(scene: ChatScene, identifier: str, text: str) -> None:
     scene.put_entry(entry.with_(content=scene.expand(text, original=entry.content)))
 
 
-def _history_blocks(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Iterator[Block]:
-    invocations = tool_invocations(turn.metadata) if scene.sends_tools else []
-    if invocations:
-        yield from _tool_blocks(ctx, turn, invocations)
-    else:
-        yield _history_block(ctx, scene, turn)
+def _history_blocks(ctx: Context, scene: ChatScene, turns: Iterable[ChatTurn]) -> Iterator[Block]:
+    must_keep = ctx.user_message if ctx.keep_user_message else None
+    for turn in turns:
+        invocations = tool_invocations(turn.metadata) if scene.sends_tools else []
+        if invocations:
+            yield from _tool_blocks(ctx, turn, invocations)
+        else:
+            yield _history_block(ctx, scene, turn, must_keep)
 
 
 def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
@@ -155,7 +157,7 @@ def _text(call: JsonObject, key: str) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
+def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn, must_keep: str | None) -> Block:
     role = str(turn.metadata.get("role", "")) or (
         "system" if turn.is_narrator else "user" if turn.is_user else "assistant"
     )
@@ -172,7 +174,7 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
         slot="history",
         role=role,
         content=text,
-        removable=not ctx.must_keep(source),
+        removable=source != must_keep,
         name=(sanitised_name(turn.name) or None) if named else None,
         attachments=_attachments(scene, turn),
         message_metadata=turn.metadata,

@@ -54,6 +54,10 @@ class PromptEntry(Value, frozen=True, kw_only=True):
     beside_main: MainSide | None = None
 
 
+_NO_PRESET = ChatPreset()
+"""What a scene has until it is given its preset."""
+
+
 class ChatScene(Scene):
     """`entries` are in the order of the prompt; `chat` holds the history and what is injected into it, oldest first.
 
@@ -62,7 +66,7 @@ class ChatScene(Scene):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story, "chat")
-        self.preset = ChatPreset()
+        self.preset = _NO_PRESET
         self.disabled: frozenset[str] = frozenset()
         self.entries: list[PromptEntry] = []
         self.chat: list[Block] = []

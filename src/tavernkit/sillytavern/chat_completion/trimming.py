@@ -23,6 +23,7 @@ REPLY_PRIMER = 3
 
 _IN_CHAT = ("history", "injection")
 _EXAMPLES = ("new_example", "example")
+_IN_CHAT_OR_EXAMPLES = (*_IN_CHAT, *_EXAMPLES)
 _LATER = frozenset(
     {*_IN_CHAT, *_EXAMPLES, "new_chat", "send_if_empty", "group_nudge", "continued", "continue_nudge"}
     | {"impersonation", "quiet", "continue_prefill"}
@@ -113,7 +114,7 @@ class _Share:
         fixed = [place for place, block in enumerate(blocks) if not block.removable]
         crowding = without_room(blocks, self._costs, fixed, self.budget)
         prompts = [place for place in at_once if not blocks[place].removable and place not in crowding]
-        kept = [place for place in self._in(*_IN_CHAT, *_EXAMPLES) if not blocks[place].removable]
+        kept = [place for place in fixed if blocks[place].enabled and blocks[place].slot in _IN_CHAT_OR_EXAMPLES]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
         asked = self._in("impersonation", "quiet")

@@ -114,10 +114,11 @@ class _Tally:
         self._known: dict[str, int] = {"": 0}
 
     def of(self, text: str) -> int:
-        text = _without_returns(text)
-        if text not in self._known:
-            self._known[text] = self._scene.count_tokens(text)
-        return self._known[text]
+        text = text.replace("\r", "")
+        tokens = self._known.get(text)
+        if tokens is None:
+            tokens = self._known[text] = self._scene.count_tokens(text)
+        return tokens
 
     def padded(self, text: str) -> int:
         """The count of a whole prompt, on the safe side; an empty one needs no safety."""
@@ -226,7 +227,9 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
 
 
 def _kept_tokens(scene: TextScene, chosen: _Chosen) -> int:
-    return sum(line.tokens or 0 for line in chosen.by_place.values() if scene.kept and line.source == scene.kept)
+    if scene.kept is None:
+        return 0
+    return sum(line.tokens or 0 for line in chosen.by_place.values() if line.source == scene.kept)
 
 
 def _without_last_newline(scene: TextScene, sent: list[TextPiece]) -> tuple[TextPiece, ...]:

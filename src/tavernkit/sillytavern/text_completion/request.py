@@ -43,9 +43,11 @@ _NOT_SENT = frozenset(
 """Fields that are sent in another form, or that say something about the connection."""
 
 
+_USUAL = TextPreset()
+
+
 def request_options(ctx: Context, preset: TextPreset, stop: tuple[str, ...]) -> dict[str, Json]:
     """The samplers that differ from what they usually are, under the names of text-completion servers."""
-    usual = TextPreset()
     # A preset that says nothing of the reply leaves its length to the server; nobody wants a reply of no tokens.
     options: dict[str, Json] = {
         **({} if preset.genamt is None else {"max_tokens": preset.genamt}),
@@ -64,7 +66,7 @@ def request_options(ctx: Context, preset: TextPreset, stop: tuple[str, ...]) -> 
         options["banned_strings"] = banned
     for name in sampler_fields():
         value = getattr(preset, name)
-        if value != getattr(usual, name):
+        if value != getattr(_USUAL, name):
             options[_NAMES.get(name, name)] = list(value) if isinstance(value, tuple) else value
     if stop:
         options["stop"] = list(stop)

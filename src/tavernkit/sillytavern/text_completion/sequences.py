@@ -14,6 +14,7 @@ from tavernkit.text.js_strings import JS_WHITESPACE
 SequencePlace: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 
+_PLACES: tuple[SequencePlace, ...] = get_args(SequencePlace)
 _CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
 
 
@@ -84,7 +85,7 @@ def _around(
 
 
 def _all_sequences(speakers: TextSpeakers) -> Iterator[str]:
-    for role, place in itertools.product(ROLES, get_args(SequencePlace)):
+    for role, place in itertools.product(ROLES, _PLACES):
         yield from _sequences(speakers, role, place)
 
 

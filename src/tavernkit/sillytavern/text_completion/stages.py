@@ -30,12 +30,16 @@ _GROUPS = {"message": "history", "example": "examples", "injection": "history", 
 """What may be left out, by the kind of its source."""
 
 
+_NO_PRESET = TextPreset()
+"""What a scene has until it is given its preset."""
+
+
 class TextWorkspace(Scene):
     """The workbench of a text completion; `text` is what it is made of, `prompt` the text in its pieces."""
 
     def __init__(self, story: Story) -> None:
         super().__init__(story, "text")
-        self.preset = TextPreset()
+        self.preset = _NO_PRESET
         self.text: TextScene | None = None
         self.prompt: TextPrompt | None = None
         self._expanded_once: dict[str, str] = {}
@@ -47,11 +51,14 @@ class TextWorkspace(Scene):
 
     def expand_once(self, text: str) -> str:
         """Expand a text that always becomes the same only once: the sequences that stand around every message."""
-        if isinstance(text, SourcedText) or is_changing(text):
-            return self.expand(text)
-        if text not in self._expanded_once:
-            self._expanded_once[text] = self.expand(text)
-        return self._expanded_once[text]
+        # A text with lore is equal to one without.
+        known = None if isinstance(text, SourcedText) else self._expanded_once.get(text)
+        if known is not None:
+            return known
+        expanded = self.expand(text)
+        if not isinstance(text, SourcedText) and not is_changing(text):
+            self._expanded_once[text] = expanded
+        return expanded
 
     def speakers(self) -> TextSpeakers:
         known = self.environment
@@ -95,7 +102,7 @@ def compilation(ctx: Context) -> None:
     except InvalidContextTemplateError as error:
         ctx.fail(error)
     said = {turn.source: turn.text for turn in scene.affordable_turns}
-    ctx.blocks.extend(_block(ctx, piece, said.get(piece.source)) for piece in prompt.pieces)
+    ctx.blocks.extend([_block(ctx, piece, said.get(piece.source), text_scene.kept) for piece in prompt.pieces])
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
@@ -208,19 +215,23 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
     return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
 
 
-def _block(ctx: Context, piece: TextPiece, said: str | None) -> Block:
+def _block(ctx: Context, piece: TextPiece, said: str | None, must_keep: str | None) -> Block:
     """A piece of the text; of a message it is also known what was said, without what the template writes around it."""
     kind = piece.source.partition(":")[0]
-    metadata = {"left_out": piece.reason} if piece.reason else {}
+    metadata: dict[str, str] = {}
+    if piece.reason:
+        metadata["left_out"] = piece.reason
+    if said is not None:
+        metadata["said"] = said
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,
-        removable=kind in _GROUPS and not ctx.must_keep(piece.source),
+        removable=kind in _GROUPS and piece.source != must_keep,
         token_budget_group=_GROUPS.get(kind, "system"),
-        metadata=metadata if said is None else {**metadata, "said": said},
+        metadata=metadata,
     )
 
 
