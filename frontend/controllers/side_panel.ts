@@ -77,7 +77,8 @@ export default class SidePanel extends Controller<HTMLElement> {
     // Who has closed it meanwhile does not want it back.
     if (!this.isOpen) return
     this.say(this.tab)
-    if (this.place === null || this.panelTarget.contains(document.activeElement)) return
+    // Who has gone elsewhere meanwhile is left there.
+    if (this.place === null || document.activeElement !== document.body) return
     const before = this.place === "" ? null : document.getElementById(this.place)
     ;(before ?? this.panelTarget).focus()
   }

@@ -102,6 +102,16 @@ def test_a_run_that_ends_is_in_the_open_list(story: Story) -> None:
     expect(story.box).to_be_focused()
 
 
+def test_who_goes_on_to_write_while_a_tab_is_drawn_is_left_there(story: Story) -> None:
+    page = story.page
+    _members(page)
+    page.evaluate("() => addEventListener('turbo:frame-render', () => composer_text.focus())")
+    page.locator("#panel_tab_runs").click()
+    # The address is changed when the tab has been drawn and is settled.
+    page.wait_for_url("**panel=runs*")
+    expect(story.box).to_be_focused()
+
+
 def _members(page: Page) -> Locator:
     page.get_by_role("button", name="Side panel", exact=True).click()
     panel = page.locator("#side_panel")
