@@ -11,7 +11,7 @@ from tests.browser.conftest import OpenWindow
 from tests.browser.looks import assert_accessible
 from tests.browser.story import Story, origin
 from tests.characters import card_files
-from tests.playground.characters.builders import json_card, png_card
+from tests.playground.characters.builders import json_card, picture, png_card
 from tests.playground.support.server import ServerProcess
 
 DROP = """files => {
@@ -210,3 +210,32 @@ def test_pages_of_characters_fit_and_are_accessible(page: Page) -> None:
     for path in ("/characters", address, f"{address}/edit", f"{address}/versions/1", f"{address}/delete"):
         page.goto(path)
         assert_accessible(page)
+
+
+def test_an_author_creates_a_character_with_greetings_hints_and_a_cropped_picture(page: Page) -> None:
+    page.goto("/characters/new")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Mira Made")
+    page.get_by_role("textbox", name="Description", exact=True).fill("{{char}} mends {{clocks}}.")
+    greetings = page.get_by_role("group", name="Alternate greetings")
+    greetings.get_by_role("textbox").first.fill("Tock.")
+    greetings.get_by_role("button", name="Add greeting").click()
+    greetings.get_by_role("textbox").nth(1).fill("Clang.")
+    expect(page.get_by_text("Unknown macro: {{clocks}}")).to_be_visible()
+    page.get_by_text("Prompt preview", exact=True).click()
+    expect(page.locator("turbo-frame#preview")).to_contain_text("Mira Made mends {{clocks}}.")
+    page.reload()
+    expect(greetings.get_by_role("textbox").nth(1)).to_have_value("Clang.")
+    assert_accessible(page)
+    page.get_by_role("button", name="Create character").click()
+    expect(page.get_by_role("heading", level=1, name="Mira Made")).to_be_visible()
+    expect(page.get_by_text("Clang.")).to_be_visible()
+    page.get_by_role("link", name="Pictures").click()
+    wide = FilePayload(name="wide.png", mimeType="image/png", buffer=picture(size=(300, 200)))
+    page.get_by_label("New picture").set_input_files([wide])
+    page.get_by_role("slider", name="Left to right").press("ArrowRight")
+    assert_accessible(page)
+    page.get_by_role("button", name="Upload picture", exact=True).click()
+    shown = page.get_by_role("img", name="Picture of Mira Made")
+    expect(shown).to_be_visible()
+    ratio = shown.evaluate("async image => { await image.decode(); return image.naturalWidth / image.naturalHeight }")
+    assert abs(ratio - 2 / 3) < 0.02

@@ -19,7 +19,6 @@ from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.edge.web.requests import API_PREFIX
-from tavernkit.playground.story.characters.embedded_book import edit_embedded_book
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.prompting.records import keep_prompt, record_of
@@ -225,9 +224,9 @@ class Things:
         return self.world.character_id
 
     async def _embedded_book_id(self) -> str:
-        id = UUID(await self.filled("{character_id}"))
-        book = await edit_embedded_book(self.world.installation.runtime, self.world.installation.play.viewer, id)
-        return str(book.id)
+        client = await self.world.client("owner")
+        opened = await client.post(await self.filled("/characters/{character_id}/lorebook"))
+        return str(opened.headers["location"].rpartition("/")[2])
 
     async def _asset_id(self) -> str:
         path = await self.filled("/characters/{character_id}/assets?kind=emotion")
