@@ -319,7 +319,7 @@ DECORATOR_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "role": (" system", _("Role of the entry in the chat: user, assistant or system.")),
     "scan_depth": (" 10", _("Number of messages that are scanned for this entry.")),
     "activate_only_after": (" 5", _("Only once the chat has this many messages.")),
-    "activate_only_every": (" 3", _("Only at every so-manieth message.")),
+    "activate_only_every": (" 3", _("Only at every Nth message.")),
     "is_greeting": (" 1", _("Only in chats that began with this greeting.")),
     "probability": (" 50", _("Activates in this many percent of cases.")),
     "priority": (" 10", _("Entries with a higher priority stay when there is little room.")),

@@ -120,7 +120,7 @@ _EFFORTS: Final = {
     "max": _("Maximum"),
 }
 _VERBOSITIES: Final = {key: _EFFORTS[key] for key in ("auto", "low", "medium", "high")}
-_POSTFIXES: Final = {"": _("Nothing"), " ": _("Space"), "\n": _("Line break"), "\n\n": _("Blank line")}
+_POSTFIXES: Final = {"": _("Nothing"), " ": _("Space character"), "\n": _("Line break"), "\n\n": _("Blank line")}
 _MODES: Final = {"": _("None")} | {mode: mode for mode in MODES if mode != "none"}
 _QUALITIES: Final = {"auto": _("Automatic"), "low": _("Low"), "high": _("High")}
 _INSTRUCT_NAMES: Final = {"none": _("Never"), "force": _("In groups and for past personas"), "always": _("Always")}

@@ -51,15 +51,17 @@ PIECE = 500
 
 
 async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) -> Lorebook:
-    """An empty book."""
+    """An empty book, used at once where a card, a chat or a persona names it."""
+    name = titled(new.name, NAMELESS)
     async with runtime.database.write() as session:
-        name = titled(new.name, NAMELESS)
         fields: dict[str, Json] = {"name": name}
         if new.description:
             fields["description"] = new.description
         book = _row(runtime, viewer.user_id, name, {"format": "world_info", "fields": fields, "unknown": {}})
         book.description = storable(new.description)
         session.add(book)
+        await session.flush()
+        await link_book(runtime, session, book.id, name, await places_that_name(session, viewer.user_id, name))
         return book
 
 
