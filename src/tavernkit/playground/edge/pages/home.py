@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Response
@@ -35,11 +35,14 @@ async def archive(caller: PageCaller, after: Annotated[str | None, Query(max_len
     return fresh_page("archive.html", view=view)
 
 
+ChosenPersona: TypeAlias = UUID | Literal["auto", ""]
+
+
 @router.get("/spaces/new")
 async def new_story(
     caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
-    persona_id: Annotated[UUID | str | None, Query()] = None,
+    persona_id: Annotated[ChosenPersona | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
     search: Annotated[str, Query(max_length=200)] = "",
     after: Annotated[str, Query(max_length=2000)] = "",
@@ -60,7 +63,7 @@ async def new_story(
 async def begin_story(
     caller: PageCaller,
     character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
-    persona_id: Annotated[UUID | str, Form()] = "",
+    persona_id: Annotated[ChosenPersona, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
 ) -> Response:
     chosen = _persona(persona_id)
@@ -94,9 +97,9 @@ async def palette(
     return {"places": await places(*caller, q)}
 
 
-def _persona(chosen: UUID | str) -> UUID | Literal["auto"] | None:
+def _persona(chosen: ChosenPersona) -> UUID | Literal["auto"] | None:
     """Which persona a form names: one, the one that fits, or none."""
-    return chosen if isinstance(chosen, UUID) else "auto" if chosen == "auto" else None
+    return None if chosen == "" else chosen
 
 
 def _place(after: str | None) -> tuple[datetime, UUID] | None:

@@ -794,7 +794,7 @@ def changed_fields(
 def _take_other(
     target: dict[str, Json], removed: list[str] | None, field: PresetField, text: str, names: set[str], part: str
 ) -> None:
-    before, after = parse_json(field.value, what="The field"), _value(field, text)
+    before, after = parse_json(field.value, what=str(field.label)), _value(field, text)
     if not isinstance(before, dict) or not isinstance(after, dict):
         return
     for key in after:
