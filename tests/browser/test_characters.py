@@ -239,3 +239,18 @@ def test_an_author_creates_a_character_with_greetings_hints_and_a_cropped_pictur
     expect(shown).to_be_visible()
     ratio = shown.evaluate("async image => { await image.decode(); return image.naturalWidth / image.naturalHeight }")
     assert abs(ratio - 2 / 3) < 0.02
+
+
+def test_greetings_are_put_in_order_with_the_arrow_keys(page: Page) -> None:
+    page.goto("/characters/new")
+    greetings = page.locator("fieldset", has=page.locator("[name=alternate_greetings]"))
+    boxes = greetings.locator("textarea")
+    boxes.first.fill("one")
+    greetings.get_by_role("button", name="Add greeting").click()
+    boxes.nth(1).fill("two")
+    handle = greetings.get_by_role("button", name="Move greeting", exact=True).nth(1)
+    handle.press("ArrowUp")
+    expect(boxes.first).to_have_value("two")
+    expect(boxes.nth(1)).to_have_value("one")
+    page.reload()
+    expect(boxes.first).to_have_value("two")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -15,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.pictures import UnreadablePictureError, read_upload
 from tavernkit.playground.base.blobs.store import store
-from tavernkit.playground.base.database.models import Blob, Message, MessagePicture
+from tavernkit.playground.base.database.models import Blob, CharacterAsset, Message, MessagePicture
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found
@@ -241,3 +242,28 @@ async def pictures_of_swipes(
     for row in rows:
         found[row.swipe_id].append(row)
     return found
+
+
+MOST_EMOTIONS = 200
+EMOTION = "emotion"
+"""The kind of the assets that show a character's emotions."""
+_ENDING = re.compile(r"(\.(png|jpe?g|webp|gif|avif))?([-_. ]\d+)?$", re.IGNORECASE)
+
+
+async def emotions_of(session: AsyncSession, character_id: UUID | None) -> dict[str, str]:
+    """The emotions that a character has pictures of, by what they are called, and the hash of each picture."""
+    rows = await session.execute(
+        select(CharacterAsset.name, CharacterAsset.sha256)
+        .where(CharacterAsset.character_id == character_id, CharacterAsset.kind == EMOTION)
+        .order_by(CharacterAsset.name)
+        .limit(MOST_EMOTIONS)
+    )
+    found: dict[str, str] = {}
+    for name, sha256 in rows:
+        found.setdefault(emotion_called(name), sha256)
+    return found
+
+
+def emotion_called(name: str) -> str:
+    """What an emotion is called, whatever its file is: `Joy-2.png` is one of the pictures of joy."""
+    return _ENDING.sub("", name.strip()).lower()

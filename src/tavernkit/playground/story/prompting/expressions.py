@@ -9,32 +9,23 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping
-from uuid import UUID
-
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
-from tavernkit.playground.base.database.models import CharacterAsset
 from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.paths.pictures import Expression
+from tavernkit.playground.story.paths.pictures import Expression, emotion_called
 from tavernkit.playground.story.paths.state import State, fold
 from tavernkit.playground.story.paths.variables import VARIABLES
 from tavernkit.playground.story.prompting.building import BuiltPrompt, step_request
 from tavernkit.playground.story.prompting.replies import HeardReply, StoredReply
 
-MOST_EMOTIONS = 200
 ASKED_SECONDS = 20.0
 ASKED_CHARACTERS = 4_000
-EMOTION = "emotion"
-"""The kind of the assets that show a character's emotions."""
 
 NEUTRAL = ("neutral", "default", "normal", "idle")
 NAMING_VARIABLES = ("expression", "emotion")
 
 _TAG = re.compile(r"""<Emotion="(.+?)">|\{\{emotion::?([^{}]+)\}\}""", re.IGNORECASE)
-_ENDING = re.compile(r"(\.(png|jpe?g|webp|gif|avif))?([-_. ]\d+)?$", re.IGNORECASE)
 _WORDS: Mapping[str, str] = {
     "admiration": "admir\\w* wonderful impressive marvel\\w* awe",
     "amusement": "amus\\w* chuckl\\w* giggl\\w* laugh\\w* snort\\w* smirk\\w*",
@@ -66,20 +57,6 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-async def emotions_of(session: AsyncSession, character_id: UUID | None) -> dict[str, str]:
-    """The emotions that a character has pictures of, by what they are called, and the hash of each picture."""
-    rows = await session.execute(
-        select(CharacterAsset.name, CharacterAsset.sha256)
-        .where(CharacterAsset.character_id == character_id, CharacterAsset.kind == EMOTION)
-        .order_by(CharacterAsset.name)
-        .limit(MOST_EMOTIONS)
-    )
-    found: dict[str, str] = {}
-    for name, sha256 in rows:
-        found.setdefault(_called(name), sha256)
-    return found
-
-
 async def choose_expression(
     runtime: Runtime, prompt: BuiltPrompt, reply: StoredReply, emotions: Mapping[str, str]
 ) -> tuple[Expression | None, Finished | None]:
@@ -95,9 +72,9 @@ async def choose_expression(
 
 def named_emotion(text: str, state: State, emotions: Collection[str]) -> str | None:
     """The emotion that a reply says it shows, the last one if there are several; or that a variable names."""
-    tags = [_called(one or other) for one, other in _TAG.findall(text)]
+    tags = [emotion_called(one or other) for one, other in _TAG.findall(text)]
     said = [str(state.get(VARIABLES + name, "")) for name in NAMING_VARIABLES]
-    return next((name for name in (*reversed(tags), *map(_called, said)) if name in emotions), None)
+    return next((name for name in (*reversed(tags), *map(emotion_called, said)) if name in emotions), None)
 
 
 def guessed_emotion(text: str, emotions: Collection[str]) -> str | None:
@@ -140,8 +117,3 @@ async def _asked(
     said = heard.text.lower()
     found = [name for name in emotions if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
     return max(found, key=len, default=None), heard.finished
-
-
-def _called(name: str) -> str:
-    """What an emotion is called, whatever its file is: `Joy-2.png` is one of the pictures of joy."""
-    return _ENDING.sub("", name.strip()).lower()

@@ -26,7 +26,7 @@ from tavernkit.playground.base.realtime.bus import RUNS, Subscription, conversat
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.waiting import happens
 from tavernkit.playground.story.artifacts.journal import RunTakenError
-from tavernkit.playground.story.paths.pictures import Expression
+from tavernkit.playground.story.paths.pictures import Expression, emotions_of
 from tavernkit.playground.story.pipelines.execution import (
     NotFollowedError,
     ReplySteps,
@@ -36,7 +36,7 @@ from tavernkit.playground.story.pipelines.execution import (
     stored_reply_text,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt
-from tavernkit.playground.story.prompting.expressions import choose_expression, emotions_of
+from tavernkit.playground.story.prompting.expressions import choose_expression
 from tavernkit.playground.story.prompting.fitting import (
     LEFT_OUT,
     PromptTooLargeError,
