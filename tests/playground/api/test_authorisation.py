@@ -318,6 +318,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/delete (page)",
         "POST /spaces/{space_id} (page)", "POST /spaces/{space_id}/delete (page)",
         "POST /spaces/{space_id}/background (page)", "POST /spaces/{space_id}/background/choose (page)",
+        "POST /spaces/{space_id}/import (page)",
     ],
     "moderate on a page": [
         "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
@@ -425,6 +426,7 @@ REQUESTS = {
     "PATCH /spaces/{space_id}/settings": Ask(json=SETTINGS),
     "PUT /spaces/{space_id}/background": Ask(files=a_file(picture(), "sea.png")),
     "POST /spaces/{space_id}/background": Ask(json={"sha256": "{background}"}),
+    "POST /spaces/{space_id}/import (page)": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
     "POST /spaces/{space_id}/background (page)": Ask(files=a_file(picture(), "sea.png")),
     "POST /spaces/{space_id}/members": Ask(json={"user_id": "{user_id}"}),
     "PUT /spaces/{space_id}/members/order": Ask(
@@ -758,16 +760,8 @@ class Nothing(Things):
     """Names of things that were never there."""
 
     async def get(self, name: str) -> str:
-        words = {
-            "sha256": "0" * 64,
-            "number": "1",
-            "name": "mood",
-            "tag": "mood",
-            "identifier": "main",
-            "button_id": "1",
-        }
         words = {"sha256": "0" * 64, "number": "1", "name": "mood", "tag": "mood", "identifier": "main"}
-        words |= {"scope": "character", "kind": "sillytavern", "place": "0"}
+        words |= {"scope": "character", "kind": "sillytavern", "place": "0", "button_id": "1"}
         return words.get(name, str(uuid4()))
 
 

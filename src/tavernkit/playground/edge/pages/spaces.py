@@ -16,6 +16,7 @@ from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer,
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file
+from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.documents import SpaceChange
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.conversations.service import create_conversation
@@ -43,6 +44,9 @@ async def begin(caller: PageCaller, space_id: UUID) -> Response:
 @router.post("/import", openapi_extra=file_body("file", many=True))
 async def import_files(caller: PageCaller, space_id: UUID) -> Response:
     """Make a conversation of each chat in the files."""
+    async with caller.runtime.database.read() as session:
+        # Who may not is told so once, and not for each file.
+        await space_for(session, space_id, caller.viewer, Access.ADMINISTER)
 
     async def import_one(data: bytes, name: str) -> ImportedItem:
         imported = await import_chats(*caller, space_id, data, title=name)
