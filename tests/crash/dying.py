@@ -67,7 +67,8 @@ def crash(stage: Stage, story: Story, *places: Place) -> None:
             wait_until(process.is_dead)
         elif place.write in TIMED:
             with stage.model.holding():
-                stage.player.say_until_accepted(story)
+                # The timer may be faster than the answer to the message, which nobody gives then.
+                stage.player.say_until_accepted(story, unless=process.is_dead)
                 wait_until(process.is_dead)
         else:
             stage.player.say(story)

@@ -92,9 +92,10 @@ class Player:
         """Send the message; whether it was accepted."""
         return self._manage(lambda: self._visitor.send(story.conversation, story.message, story.text))
 
-    def say_until_accepted(self, story: Story) -> None:
-        """Send the message again and again, as a page does that does not hear whether it has arrived."""
-        wait_until(lambda: self.say(story))
+    def say_until_accepted(self, story: Story, *, unless: Callable[[], bool] = lambda: False) -> None:
+        """Send the message again and again, as a page does that does not hear whether it has arrived; or until
+        something else has happened."""
+        wait_until(lambda: unless() or self.say(story))
 
     def play(self, story: Story, *, unless: Callable[[], bool] = lambda: False) -> None:
         """Wait until all replies are there, or something else has happened; ask again for one that was interrupted."""
