@@ -115,6 +115,8 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     found |= {
         "state": f"{group}?panel=state",
         "conversations-one-panel-members": f"{group}/panel/members",
+        # Without its place, it is no page.
+        "lorebook_links": f"/lorebook_links?conversation_id={conversation_id}",
         "docs": "/docs/guide",
         "missing": "/nothing",
     }
