@@ -16,11 +16,12 @@ interface Checked {
 // Shows tokens and hints beside the fields of a card whenever somebody pauses while typing, and the prompt that the
 // card would be in, as long as that is open. Nothing is saved.
 export default class CardCheck extends Controller<HTMLFormElement> {
-  static override targets = ["facts", "total", "model", "preview", "story"]
+  static override targets = ["facts", "total", "book", "model", "preview", "story"]
   static override values = { url: String, preview: String, character: String }
 
   declare readonly factsTargets: HTMLElement[]
   declare readonly totalTarget: HTMLElement
+  declare readonly bookTarget: HTMLElement
   declare readonly modelTarget: HTMLSelectElement
   declare readonly previewTarget: HTMLDetailsElement
   declare readonly storyTarget: HTMLSelectElement
@@ -77,8 +78,18 @@ export default class CardCheck extends Controller<HTMLFormElement> {
       const path = box.name === "depth_prompt" ? DEPTH_PROMPT : `${box.name}[${place}]` in found.counts ? `${box.name}[${place}]` : box.name
       this.show(box, found.counts[path] ?? 0, found.hints[path] ?? [])
     }
+    this.showBook(found.hints)
     const { total, permanent } = found
     this.totalTarget.textContent = ngettext("{count} token, {permanent} in every prompt", "{count} tokens, {permanent} in every prompt", total, { permanent })
+  }
+
+  // The entries of the card's lorebook have no boxes here; each is named by its place.
+  private showBook(hints: Record<string, string[]>): void {
+    const lines = Object.entries(hints).flatMap(([path, hints]) => {
+      const place = /^character_book\.entries\[(\d+)\]/.exec(path)?.[1]
+      return place === undefined ? [] : hints.map((hint) => _("Lorebook entry {number}: {hint}", { number: Number(place) + 1, hint }))
+    })
+    this.bookTarget.replaceChildren(...lines.map((line) => Object.assign(document.createElement("li"), { textContent: line })))
   }
 
   private show(box: Box, count: number, hints: string[]): void {
