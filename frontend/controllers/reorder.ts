@@ -24,9 +24,11 @@ export default class Reorder extends Controller<HTMLElement> {
         if (oldIndex !== newIndex) this.moved(item)
       },
     })
+    document.addEventListener("turbo:before-stream-render", this.keepHandle)
   }
 
   override disconnect(): void {
+    document.removeEventListener("turbo:before-stream-render", this.keepHandle)
     this.sortable?.destroy()
   }
 
@@ -53,6 +55,21 @@ export default class Reorder extends Controller<HTMLElement> {
     this.say("behind", this.itemTargets[index - 1])
     this.say("before", this.itemTargets[index + 1])
     this.formTarget.requestSubmit()
+  }
+
+  // Items that are known by their place are drawn anew in each other's boxes: the focus stays with what was moved.
+  private keepHandle = ({ detail }: TurboBeforeStreamRenderEvent): void => {
+    const place = this.itemTargets.findIndex((item) => this.handleOf(item) === document.activeElement)
+    if (place < 0) return
+    const { render } = detail
+    detail.render = async (stream) => {
+      await render(stream)
+      this.handleOf(this.itemTargets[place])?.focus()
+    }
+  }
+
+  private handleOf(item: HTMLElement | undefined): HTMLElement | null | undefined {
+    return item?.querySelector<HTMLElement>(".reorder-handle")
   }
 
   private say(name: string, item: HTMLElement | undefined): void {

@@ -1,12 +1,14 @@
 """A library with more characters than a page lists."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenWindow
+from tests.browser.story import ask_api
 from tests.playground.characters.builders import json_card
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.support.hanging import HANG_SECONDS, wait_until
@@ -37,10 +39,10 @@ def test_a_new_story_finds_a_character_among_more_than_are_listed(
 ) -> None:
     page = open_window(crowded_site)
     page.goto("/spaces/new")
-    expect(page.get_by_text("The first 200 characters are shown. Search to find others.")).to_be_visible()
     expect(page.get_by_label("Crowd 204")).to_have_count(0)
     page.get_by_label("Crowd 001").check()
-    page.get_by_label("Story name").fill("Two of many")
+    page.get_by_label("No persona").check()
+    page.get_by_label("Story name").fill("Three of many")
     search = page.get_by_role("searchbox", name="Search")
     search.press_sequentially("crowd 204")
     expect(page.get_by_label("Crowd 204")).to_be_visible()
@@ -50,12 +52,27 @@ def test_a_new_story_finds_a_character_among_more_than_are_listed(
     expect(page.get_by_label("Crowd 002")).to_have_count(0)
     search.fill("")
     expect(page.get_by_label("Crowd 002")).to_be_visible()
-    expect(page.get_by_label("Crowd 204")).to_be_checked()
+    # The chosen ones stay in sight, before the others of each page.
+    listed = page.locator("#characters_to_choose .choice-name")
+    for name in ("Crowd 062", "Crowd 122", "Crowd 182"):
+        page.get_by_role("button", name="Next page").click()
+        expect(page.get_by_label(name)).to_be_visible()
+        expect(listed.nth(1)).to_have_text("Crowd 204")
+    expect(page.get_by_role("button", name="Next page")).to_have_count(0)
+    page.get_by_label("Crowd 203").check()
+    page.get_by_role("button", name="Back to first page").click()
+    expect(page.get_by_label("Crowd 002")).to_be_visible()
+    for name in ("Crowd 001", "Crowd 203", "Crowd 204", "No persona"):
+        expect(page.get_by_label(name)).to_be_checked()
+    expect(page.get_by_label("Story name")).to_have_value("Three of many")
     page.get_by_role("button", name="Create story").click()
     page.wait_for_url("**/conversations/*")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+    story = ask_api(page, "GET", f"/conversations/{urlsplit(page.url).path.rsplit('/', 1)[-1]}")
+    members = ask_api(page, "GET", f"/spaces/{story['space_id']}/members")["items"]
+    assert {member["name"] for member in members if member["character_id"]} == {"Crowd 001", "Crowd 203", "Crowd 204"}
     page.goto("/")
-    expect(page.get_by_role("link", name="Two of many")).to_be_visible()
+    expect(page.get_by_role("link", name="Three of many")).to_be_visible()
 
 
 def test_more_characters_are_shown_below_and_the_keyboard_goes_on_there(

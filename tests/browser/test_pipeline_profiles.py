@@ -8,9 +8,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from scripts.screenshots import LOCALES
 
-from tests.browser.conftest import OpenWindow
+from tests.browser.conftest import OpenWindow, Profile
 from tests.browser.looks import DESKTOP, NARROWEST, PHONE, assert_accessible, fits, show
 from tests.browser.story import Story, ask_api, begin_story
 from tests.playground.pipelines.contents import content
@@ -258,12 +259,28 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
 
 
-def test_the_bar_has_room_for_all_its_names(page: Page) -> None:
-    page.goto("/pipelines")
-    for width in (865, 1000):
+@pytest.mark.parametrize("language", LOCALES)
+def test_the_bar_has_room_for_all_its_names(browser: Browser, site: ServerProcess, language: str) -> None:
+    """Side by side, or in a menu; the name of the page that is shown is bold, and takes the most room."""
+    profile = Profile(browser, site, LOCALES[language])
+    page = profile.open(DESKTOP, "light", None)
+    page.goto("/")
+    bar, menu = page.locator(".sitebar-links"), page.locator(".sitebar-menu-links")
+    addresses: list[str] = bar.locator("a").evaluate_all("links => links.map((link) => link.pathname)")
+    for width in (865, 1000, 1100, 1280):
         page.set_viewport_size({"width": width, "height": 700})
-        expect(page.get_by_role("navigation").get_by_role("link", name="Account")).to_be_visible()
-        assert fits(page)
+        for address in addresses:
+            page.goto(address)
+            page.evaluate("document.fonts.ready")
+            links = bar
+            if not bar.is_visible():
+                page.locator(".sitebar-menu > summary").press("Enter")
+                links = menu
+            for link in links.locator("a").all():
+                expect(link).to_be_visible()
+            assert fits(page)
+            assert links.evaluate("links => links.scrollWidth <= links.clientWidth"), (width, address)
+    assert profile.close() == []
 
 
 def test_pages_of_pipelines_fit_and_are_accessible(open_window: OpenWindow, site: ServerProcess) -> None:

@@ -42,7 +42,8 @@ def test_an_author_makes_a_preset_with_the_keyboard(open_window: OpenWindow, sit
     page.get_by_role("button", name="Create prompt").click()
     names = page.locator("#prompts .row-name")
     expect(names.last).to_have_text("Weather")
-    page.get_by_role("button", name="Move Weather").press("ArrowUp")
+    with page.expect_response("**/prompts/move"):
+        page.get_by_role("button", name="Move Weather").press("ArrowUp")
     expect(names.last).to_have_text("Post-history instructions")
     page.reload()
     expect(names.last).to_have_text("Post-history instructions")

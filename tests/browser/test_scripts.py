@@ -33,12 +33,17 @@ def test_a_display_script_is_written_tried_ordered_and_seen_in_the_chat(page: Pa
     page.get_by_role("button", name="Create script").click()
     names = page.locator(".script-row .row-name")
     expect(names).to_have_text(["Mood box", "Louder"])
+    # The page shows the new order before the server has it.
     handle = page.get_by_role("button", name="Move Louder")
-    handle.press("ArrowUp")
+    with page.expect_response("**/order"):
+        handle.press("ArrowUp")
+    expect(page.locator("#script_sillytavern_0")).to_contain_text("Louder")
+    expect(handle).to_be_focused()
     expect(names).to_have_text(["Louder", "Mood box"])
     page.reload()
     expect(names).to_have_text(["Louder", "Mood box"])
-    page.get_by_role("button", name="Move Mood box").press("ArrowUp")
+    with page.expect_response("**/order"):
+        page.get_by_role("button", name="Move Mood box").press("ArrowUp")
     expect(names).to_have_text(["Mood box", "Louder"])
     show(page, PHONE, "dark")
     assert cut_off(page) == []
