@@ -51,6 +51,8 @@ export class SettingsStore {
   private own = new Map<string, Json>()
   private pending = new Map<string, Json>()
   private sending: Map<string, Json> | undefined
+  // What was sent and not answered: the server may have it.
+  private unanswered = new Map<string, Json>()
   private saving = Promise.resolve()
   private timer = 0
   private retry = FIRST_RETRY_MS
@@ -132,8 +134,10 @@ export class SettingsStore {
     this.pending = new Map()
     this.changed("")
     const answer = await this.send(sent)
+    // Until it is read, what was sent is on its way: whoever looks meanwhile would take it for somebody else's.
+    const body = ((await answer?.json().catch(() => ({}))) ?? {}) as Settings | Refusal
     this.sending = undefined
-    if (answer) await this.answered(answer, sent)
+    if (answer) await this.answered(answer, body, sent)
     else this.tryAgain(sent, _("The server did not answer. Your changes are kept and saved again soon."))
   }
 
@@ -147,8 +151,7 @@ export class SettingsStore {
     }
   }
 
-  private async answered(answer: Response, sent: Map<string, Json>): Promise<void> {
-    const body = (await answer.json().catch(() => ({}))) as Settings | Refusal
+  private async answered(answer: Response, body: Settings | Refusal, sent: Map<string, Json>): Promise<void> {
     if (answer.ok) {
       this.adopt(body as Settings)
       this.retry = FIRST_RETRY_MS
@@ -194,7 +197,7 @@ export class SettingsStore {
       const mine = newer === undefined ? value : newer
       const theirs = ownIn(current, path)
       if (isSame(theirs, mine)) this.pending.delete(path)
-      else if (isSame(theirs, this.own.get(path) ?? null)) this.pending.set(path, mine)
+      else if (isSame(theirs, this.own.get(path) ?? null) || this.mayBeOurs(path, theirs)) this.pending.set(path, mine)
       else {
         this.pending.delete(path)
         this.conflicts.set(path, { mine, theirs })
@@ -205,6 +208,11 @@ export class SettingsStore {
     this.changed(
       this.conflicts.size > 0 ? _("Not everything is saved: the same settings were changed elsewhere.") : this.status,
     )
+  }
+
+  private mayBeOurs(path: string, theirs: Json): boolean {
+    const sent = this.unanswered.get(path)
+    return sent !== undefined && isSame(theirs, sent)
   }
 
   private refuse(sent: Map<string, Json>, sentence: string): void {
@@ -219,7 +227,10 @@ export class SettingsStore {
   }
 
   private tryAgain(sent: Map<string, Json>, sentence: string): void {
-    for (const [path, value] of sent) this.putBack(path, value)
+    for (const [path, value] of sent) {
+      this.unanswered.set(path, value)
+      this.putBack(path, value)
+    }
     this.changed(sentence)
     this.later(this.retry)
     this.retry = Math.min(this.retry * 2, LONGEST_RETRY_MS)
@@ -233,6 +244,7 @@ export class SettingsStore {
     this.latest = settings
     this.version = settings.settings_version
     this.own = ownOf(settings)
+    this.unanswered.clear()
   }
 
   private later(pause: number): void {

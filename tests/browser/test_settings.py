@@ -152,6 +152,31 @@ def test_a_story_with_one_character_offers_the_pause_of_the_copilot_and_no_autom
     expect(pause).to_have_value("1000")
 
 
+def test_a_save_whose_answer_was_lost_is_nobody_elses(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409|ERR_FAILED")
+    begin_story(page)
+    _settings(page, "conversation")
+    _open_tab(page, "Author's note")
+    note = page.get_by_label("Note", exact=True)
+    lost: list[int] = []
+
+    def lose(route: Route) -> None:
+        if route.request.method != "PATCH" or lost:
+            route.continue_()
+            return
+        lost.append(route.fetch().status)
+        note.press_sequentially(" Hard.")
+        route.abort()
+
+    page.route("**/api/v1/conversations/*/settings", lose)
+    note.press_sequentially("It rains.")
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    assert lost == [200]
+    expect(page.get_by_text("Your value")).to_have_count(0)
+    page.reload()
+    expect(note).to_have_value("It rains. Hard.")
+
+
 def test_what_is_typed_while_something_is_being_saved_is_not_lost(story: Story) -> None:
     page = _settings(story.page, "conversation")
     _open_tab(page, "Author's note")
