@@ -212,7 +212,8 @@ def test_without_pillow_a_jpeg_picture_is_kept_as_an_asset(
     out, original = tmp_path / "out.png", jpeg_picture()
     (tmp_path / "card.jpg").write_bytes(jpeg_cards(jpeg_picture())[name])
     monkeypatch.setitem(sys.modules, "PIL", None)
-    monkeypatch.delitem(sys.modules, "tavernkit.playground.story.characters.files", raising=False)
+    for module in ("base.blobs.pictures", "story.characters.files"):
+        monkeypatch.delitem(sys.modules, f"tavernkit.playground.{module}", raising=False)
     assert run("card", "convert", tmp_path / "card.jpg", "--to", "png", "-o", out).code == 0
     bundle = load(out)
     icon = next(asset for asset in bundle.card.character.assets or () if asset.type == "icon")

@@ -81,7 +81,7 @@ def _as_png(picture: bytes) -> bytes:
     if picture.startswith(PNG_SIGNATURE):
         return put_texts(picture, {}, drop=lambda _: False)
     try:
-        from tavernkit.playground.story.characters.files import PictureError
+        from tavernkit.playground.base.blobs.pictures import PictureError
         from tavernkit.playground.story.characters.files import read_picture as decode
     except ImportError:
         raise PngWriteError(

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from tavernkit.playground.story.characters.files import PictureError, read_picture
+from tavernkit.playground.base.blobs.pictures import PictureError
+from tavernkit.playground.story.characters.files import read_picture
 from tests.characters.card_files import END, HEADER, PIXELS, SIGNATURE, chunk, text
 from tests.playground.characters.builders import picture
 

@@ -6,6 +6,8 @@ import io
 import struct
 import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -35,7 +37,7 @@ _SHOWN_INFO = frozenset(
 """What Pillow knows of a picture that is needed to show it, and says nothing of who made it."""
 
 
-class UnreadablePictureError(TavernKitError):
+class PictureError(TavernKitError):
     """A picture that cannot be shown; the message says why, and what to do."""
 
 
@@ -50,33 +52,64 @@ class MeasuredPicture(Value, frozen=True, kw_only=True):
 def read_upload(data: bytes) -> MeasuredPicture:
     """A picture that somebody uploads. One that is small enough, and holds nothing but the picture, stays as it is.
 
-    Raises UnreadablePictureError.
+    Raises PictureError.
     """
     return _read(data, as_it_is=False)
 
 
 def measure(data: bytes) -> MeasuredPicture:
-    """A picture of a file that must come back as it was; raises UnreadablePictureError."""
+    """A picture of a file that must come back as it was; raises PictureError."""
     return _read(data, as_it_is=True)
 
 
 def _read(data: bytes, *, as_it_is: bool) -> MeasuredPicture:
+    with opened(data) as image:
+        if as_it_is or _is_fine(image, data):
+            return MeasuredPicture(blob=NewBlob.of(data), width=image.width, height=image.height)
+        return _rewritten(image)
+
+
+@contextmanager
+def opened(data: bytes) -> Iterator[Image.Image]:
+    """The decoded picture, one of few at a time. Raises PictureError."""
     with _decoding:
         try:
             with Image.open(io.BytesIO(data), formats=FORMATS) as image:
                 _check_size(image)
                 image.load()
-                if as_it_is or _is_fine(image, data):
-                    return MeasuredPicture(blob=NewBlob.of(data), width=image.width, height=image.height)
-                return _rewritten(image)
+                yield image
         except _DAMAGE as error:
-            raise UnreadablePictureError(_("The picture cannot be read: {reason}", reason=_reason(error))) from None
+            raise PictureError(_("The picture cannot be read: {reason}", reason=_reason(error))) from None
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """The picture as its camera was held; as it lies there, where what the camera said cannot be read."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except _DAMAGE:
+        return image
+
+
+def bare_copy(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """The pixels alone, of at most this size, in a mode that every format here can hold."""
+    copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    copy.thumbnail(size)
+    bare = Image.new(copy.mode, copy.size)
+    bare.paste(copy)
+    return bare
+
+
+def saved(image: Image.Image, format: str, **options: int) -> bytes:
+    """The file of a picture."""
+    buffer = io.BytesIO()
+    image.save(buffer, format, **options)
+    return buffer.getvalue()
 
 
 def _check_size(image: Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
-        raise UnreadablePictureError(
+        raise PictureError(
             _(
                 "The picture is too large: {width} × {height} pixels. The limit is {limit} pixels in all. Resize it.",
                 width=width,
@@ -93,21 +126,11 @@ def _is_fine(image: Image.Image, data: bytes) -> bool:
 
 def _rewritten(image: Image.Image) -> MeasuredPicture:
     """The pixels alone, small enough; a picture without see-through parts becomes a JPEG if it is large as a PNG."""
-    upright = ImageOps.exif_transpose(image)
-    copy = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
-    copy.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    bare = Image.new(copy.mode, copy.size)
-    bare.paste(copy)
-    written = b"" if image.format == "JPEG" else _saved(bare, "PNG")
+    bare = bare_copy(upright(image), (LONGEST_SIDE, LONGEST_SIDE))
+    written = b"" if image.format == "JPEG" else saved(bare, "PNG")
     if not written or len(written) > MAX_STORED_BYTES:
-        written = _saved(bare, "WEBP" if bare.mode == "RGBA" else "JPEG", quality=90)
+        written = saved(bare, "WEBP" if bare.mode == "RGBA" else "JPEG", quality=90)
     return MeasuredPicture(blob=NewBlob.of(written), width=bare.width, height=bare.height)
-
-
-def _saved(image: Image.Image, format: str, **options: int) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, format, **options)
-    return buffer.getvalue()
 
 
 def _reason(error: BaseException) -> str:

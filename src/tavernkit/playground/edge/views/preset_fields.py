@@ -18,7 +18,7 @@ from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, ProviderKind
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.web.forms import as_lines, one_newline
-from tavernkit.playground.story.presets.queries import KINDS, AnyPreset, decode_preset
+from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset
 from tavernkit.playground.story.prompting.toggles import OF_PRESETS
 from tavernkit.reading import parse_json
 from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings
@@ -852,8 +852,3 @@ def _parsed(field: PresetField, text: str) -> Json:
         shape = _("a JSON list") if field.type == "list" else _("a JSON object")
         raise Refused("invalid", _("{field} must be {shape}.", field=field.label, shape=shape))
     return value
-
-
-def all_kinds() -> tuple[str, ...]:
-    """The kinds of presets that have such fields."""
-    return (*KINDS, "risuai")

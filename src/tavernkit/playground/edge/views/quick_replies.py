@@ -89,7 +89,7 @@ class ButtonForm(ButtonFields):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    context_list: str = ""  # type: ignore[assignment]
+    context_list: str = ""  # type: ignore[assignment] # lines in a box, a list in the model
 
     def fields(self) -> dict[str, Any]:
         """The fields as the service takes them."""

@@ -17,6 +17,7 @@ from tavernkit.characters import AssetReference, CharacterCard
 from tavernkit.characters.character import plain_uri
 from tavernkit.characters.ingest.charx import main_icon
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.pictures import PictureError
 from tavernkit.playground.base.blobs.store import NewBlob, remove_unused, store
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset
 from tavernkit.playground.base.languages import gettext as _
@@ -26,7 +27,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.characters.cards import revise, stored_card
 from tavernkit.playground.story.characters.documents import AssetKind
-from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, PictureError, read_asset, without_repeat
+from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, read_asset, without_repeat
 from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.playground.story.characters.service import character_to_change, set_avatar
 from tavernkit.values import Value

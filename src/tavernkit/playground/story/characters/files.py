@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
-import struct
-import threading
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from PIL import Image, ImageOps, UnidentifiedImageError
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -31,6 +26,7 @@ from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
 from tavernkit.chats import read_chat
 from tavernkit.errors import ParseError, PngParseError, TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.pictures import PictureError, bare_copy, opened, saved, upright
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset
 from tavernkit.playground.base.languages import Sentence, ngettext, sentence_of
@@ -44,25 +40,13 @@ from tavernkit.playground.story.chatfiles.importing import PreparedChats, prepar
 from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
 from tavernkit.values import Value
 
-MAX_PIXELS = 32_000_000
 THUMBNAIL_SIZE = (400, 600)
 LARGEST_SIZE = (2048, 3072)
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 SHOWN_CHUNKS = frozenset(
     (b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"bKGD", b"pHYs",
      b"acTL", b"fcTL", b"fdAT")
 )  # fmt: skip
 """What a PNG needs to be shown. Texts, dates and EXIF are none of it."""
-
-# Pillow warns about large pictures, and not in a way that can be answered; they are measured below.
-Image.MAX_IMAGE_PIXELS = None
-_DAMAGE = (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, OverflowError, struct.error, zlib.error)
-# A decoded picture takes up to 128 MB.
-_decoding = threading.BoundedSemaphore(2)
-
-
-class PictureError(TavernKitError):
-    """A picture that cannot be shown."""
 
 
 class Picture(Value, frozen=True, kw_only=True):
@@ -83,18 +67,12 @@ def read_picture(data: bytes) -> Picture:
 
     Raises PictureError.
     """
-    with _decoding:
-        try:
-            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                _check_size(image)
-                image.load()
-                png = _shown_chunks(data) if image.format == "PNG" else None
-                upright = image if png else _upright(image)
-                thumbnail = _saved(upright, THUMBNAIL_SIZE, "WEBP", quality=82)
-                if png is None or len(png) > MAX_BLOB_BYTES:
-                    png = _saved(upright, LARGEST_SIZE, "PNG")
-        except _DAMAGE as error:
-            raise PictureError(_("The picture cannot be read: {reason}", reason=_reason(error))) from None
+    with opened(data) as image:
+        png = _shown_chunks(data) if image.format == "PNG" else None
+        shown = image if png else upright(image)
+        thumbnail = saved(bare_copy(shown, THUMBNAIL_SIZE), "WEBP", quality=82)
+        if png is None or len(png) > MAX_BLOB_BYTES:
+            png = saved(bare_copy(shown, LARGEST_SIZE), "PNG")
     return Picture(png=NewBlob.of(png), thumbnail=NewBlob.of(thumbnail))
 
 
@@ -109,27 +87,6 @@ def read_asset(data: bytes) -> tuple[NewBlob, str]:
     return picture.png, "png"
 
 
-def _check_size(image: Image.Image) -> None:
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise PictureError(
-            _(
-                "The picture is too large: {width} × {height} pixels. The limit is {limit} pixels in all. Resize it.",
-                width=width,
-                height=height,
-                limit=MAX_PIXELS,
-            )
-        )
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    """The picture as its camera was held; as it lies there, where what the camera said cannot be read."""
-    try:
-        return ImageOps.exif_transpose(image)
-    except _DAMAGE:
-        return image
-
-
 def _shown_chunks(data: bytes) -> bytes | None:
     """The PNG without what is not shown; None when it cannot be walked to its end."""
     png = memoryview(data)
@@ -142,24 +99,6 @@ def _shown_chunks(data: bytes) -> bytes | None:
     except PngParseError:
         return None
     return b"".join([PNG_SIGNATURE, *kept])
-
-
-def _saved(image: Image.Image, size: tuple[int, int], format: str, **options: int) -> bytes:
-    """A copy of at most this size, in a mode that every format here can hold."""
-    copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
-    copy.thumbnail(size)
-    # Made from the pixels alone, so that no metadata comes along.
-    bare = Image.new(copy.mode, copy.size)
-    bare.paste(copy)
-    buffer = io.BytesIO()
-    bare.save(buffer, format, **options)
-    return buffer.getvalue()
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, UnidentifiedImageError):
-        return _("it is not a PNG, JPEG, WebP or GIF file.")
-    return f"{storable(str(error)).rstrip('.')}." if str(error) else _("it is damaged.")
 
 
 MAX_FILE_BYTES = characters.CardLimits().file_bytes

@@ -17,6 +17,7 @@ from tavernkit.characters import CharacterCard
 from tavernkit.characters.ingest.charx import embedded_path, main_icon
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.pictures import PictureError
 from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.models import (
     Character,
@@ -37,7 +38,7 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
 from tavernkit.playground.story.characters.cards import fill, revise, stored_card
 from tavernkit.playground.story.characters.documents import CharacterOut
-from tavernkit.playground.story.characters.files import PictureError, read_picture, reason_of
+from tavernkit.playground.story.characters.files import read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.playground.story.messages.service import select_swipe

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from tavernkit.chats import ChatFile, ChatMessage
 from tavernkit.chats.pictures import ChatPicture, data_of, shown_pictures, with_addresses, with_pictures
-from tavernkit.playground.base.blobs.pictures import MeasuredPicture, UnreadablePictureError, measure
+from tavernkit.playground.base.blobs.pictures import MeasuredPicture, PictureError, measure
 from tavernkit.playground.base.database.models import MessagePicture
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.paths.pictures import MAX_PICTURE_BYTES, MAX_TITLE_CHARACTERS
@@ -34,7 +34,7 @@ def without_data(file: ChatFile) -> tuple[ChatFile, dict[str, MeasuredPicture]]:
         data = data_of(url)
         if data is None or len(data) > MAX_PICTURE_BYTES:
             return url
-        with suppress(UnreadablePictureError):
+        with suppress(PictureError):
             picture = measure(data)
             # Otherwise it would come back as something else.
             if url == data_url(picture.blob.media_type, data):

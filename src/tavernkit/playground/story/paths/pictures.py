@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.blobs.pictures import UnreadablePictureError, read_upload
+from tavernkit.playground.base.blobs.pictures import PictureError, read_upload
 from tavernkit.playground.base.blobs.store import store
 from tavernkit.playground.base.database.models import Blob, CharacterAsset, Message, MessagePicture
 from tavernkit.playground.base.languages import gettext as _
@@ -51,7 +51,7 @@ async def upload_picture(
     """Store a picture that is going to be sent in a conversation; it is the person's alone until then."""
     try:
         picture = await to_thread.run_sync(read_upload, data)
-    except UnreadablePictureError as error:
+    except PictureError as error:
         raise Refused("invalid", sentence_of(error)) from None
     async with runtime.database.write() as session:
         conversation, _access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)

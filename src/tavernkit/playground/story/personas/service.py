@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.pictures import PictureError
 from tavernkit.playground.base.blobs.store import NewBlob, remove_unused, store
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Blob, LorebookLink, Persona, User
@@ -20,7 +21,7 @@ from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.characters.files import PictureError, read_picture
+from tavernkit.playground.story.characters.files import read_picture
 from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
 from tavernkit.playground.story.personas.connections import (

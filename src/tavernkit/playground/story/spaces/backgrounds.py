@@ -10,7 +10,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.blobs.pictures import UnreadablePictureError, read_upload
+from tavernkit.playground.base.blobs.pictures import PictureError, read_upload
 from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.models import Blob, CharacterAsset, Space, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
@@ -47,7 +47,7 @@ async def upload_background(runtime: Runtime, viewer: Viewer, space_id: UUID, da
     """Show a picture behind the chats."""
     try:
         picture = await to_thread.run_sync(read_upload, data)
-    except UnreadablePictureError as error:
+    except PictureError as error:
         raise Refused("invalid", sentence_of(error)) from None
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
