@@ -13,7 +13,8 @@ import httpx2
 import msgspec
 import pytest
 
-from tavernkit.playground.edge.views.preset_fields import CARD_FIELDS, ELSEWHERE, FieldGroup, PresetField, field_groups
+from tavernkit.playground.edge.views.preset_fields import FieldGroup, PresetField, field_groups
+from tavernkit.playground.edge.views.preset_looks import CARD_FIELDS, ELSEWHERE
 from tavernkit.playground.edge.views.preset_parts import TRIGGERS
 from tavernkit.playground.story.presets.blank import blank_preset
 from tavernkit.playground.story.presets.queries import KINDS
