@@ -26,8 +26,8 @@ from tests.support.hanging import HANG_SECONDS
 
 LETTERS = {"en": r"[a-z]{3}", "ru": r"[а-яё]{3}", "zh-Hans": r"[\u4e00-\u9fff]{2}"}
 """What is found in every sentence of a language."""
-MEASURED = LOCALES if "TAVERNKIT_EDGE_FULL" in os.environ else ("en", "ru")
-"""Chinese has the shortest words: only `make soak` looks whether they have room."""
+MEASURED = LOCALES if "TAVERNKIT_EDGE_FULL" in os.environ else ("en",)
+"""English is measured with longer labels as well; only `make soak` looks at the words of the other languages."""
 
 
 @pytest.fixture(scope="module")
