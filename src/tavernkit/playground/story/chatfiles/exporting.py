@@ -20,14 +20,17 @@ from tavernkit.playground.base.database.models import (
     MessagePicture,
     MessageSwipe,
     PathSnapshot,
+    Space,
     SpaceMembership,
     TextContent,
 )
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.personas import locked_persona, named_persona, persona_with_avatar
 from tavernkit.playground.story.chatfiles.messages import (
     CHAT_FILE,
+    FROM_GROUP,
+    GROUP_FILE,
     ExportedMessage,
     ExportedSwipe,
     ForkLinks,
@@ -202,11 +205,12 @@ PICTURES_AT_ONCE = 8
 
 
 class FolderNames(Value, frozen=True, kw_only=True):
-    """What conversations and characters are called in the folder that a file is written for: the names of their files,
-    those of conversations without an ending."""
+    """What conversations, characters and groups are called in the folder that a file is written for: the names of their
+    files, those of conversations and groups without an ending."""
 
     chats: Mapping[UUID, str] = {}
     avatars: Mapping[UUID, str] = {}
+    groups: Mapping[UUID, str] = {}
 
 
 class ChatExport(Value, frozen=True, kw_only=True):
@@ -231,38 +235,65 @@ async def export_chat(
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         members = await members_of(session, access.space.id)
-        authors = authors_of(members, names.avatars)
-        parent_id = conversation.parent_conversation_id
-        people = [authors[member.id].name for member, _ in members if member.kind == "human"]
-        characters = [
-            authors[member.id].name for member, _ in members if member.kind == "character" and member.status == "active"
-        ]
-        alone = len(characters) == 1
         kept = conversation.settings.get(CHAT_FILE)
-        header = written_header(
-            kept if isinstance(kept, dict) else None,
-            # As in SillyTavern's own files: in a group, the speakers stand in the messages.
-            user_name=people[0] if alone and people else "unused",
-            character_name=characters[0] if alone else "unused",
-            beginning=await beginning_of(session, conversation.id),
-            state=await state_at(session, conversation.id, conversation.last_seq),
-            settings=conversation.settings,
-            # Others who may read the story do not see what is behind it.
-            injections=await injections_of(session, conversation.id)
-            if access.member is not None or access.level >= Access.ADMINISTER
-            else None,
-            persona=await _locked_to(session, conversation, viewer),
-            main_chat=None if parent_id is None else names.chats.get(parent_id),
-        )
+        strays = strays_of(kept) if isinstance(kept, dict) else ()
+        header: ChatHeader | None = None
+        if folder is None or not is_headless(access.space, conversation):
+            header = await header_of(session, viewer, conversation, access, members, names)
+            if isinstance(kept, dict) and kept.get(FROM_GROUP):
+                # They were counted in a file that had none.
+                strays = tuple(stray.with_(before=stray.before + 1) for stray in strays)
         return ChatExport(
             conversation_id=conversation.id,
             title=conversation.title,
             header=header,
-            strays=strays_of(kept) if isinstance(kept, dict) else (),
-            authors=authors,
+            strays=strays,
+            authors=authors_of(members, names.avatars),
             links=await _links(session, conversation.id, names.chats) if folder is not None else {},
             is_embedded=folder is None,
         )
+
+
+def is_headless(space: Space, conversation: Conversation) -> bool:
+    """Whether the file of a conversation has no header in its folder: up to version 1.14, that of a group has what
+    headers say."""
+    group, kept = space.prompt_settings.get(GROUP_FILE), conversation.settings.get(CHAT_FILE)
+    if not isinstance(group, dict) or not ("chat_metadata" in group or "past_metadata" in group):
+        return False
+    return not isinstance(kept, dict) or bool(kept.get(FROM_GROUP)) or kept.get("header") is None
+
+
+async def header_of(
+    session: AsyncSession,
+    viewer: Viewer,
+    conversation: Conversation,
+    access: SpaceAccess,
+    members: list[tuple[SpaceMembership, Character | None]],
+    names: FolderNames,
+) -> ChatHeader | None:
+    """What the file of a conversation begins with, as the conversation is now."""
+    authors, parent_id = authors_of(members, names.avatars), conversation.parent_conversation_id
+    people = [authors[member.id].name for member, _ in members if member.kind == "human"]
+    characters = [
+        authors[member.id].name for member, _ in members if member.kind == "character" and member.status == "active"
+    ]
+    alone = len(characters) == 1
+    kept = conversation.settings.get(CHAT_FILE)
+    return written_header(
+        kept if isinstance(kept, dict) else None,
+        # As in SillyTavern's own files: in a group, the speakers stand in the messages.
+        user_name=people[0] if alone and people else "unused",
+        character_name=characters[0] if alone else "unused",
+        beginning=await beginning_of(session, conversation.id),
+        state=await state_at(session, conversation.id, conversation.last_seq),
+        settings=conversation.settings,
+        # Others who may read the story do not see what is behind it.
+        injections=await injections_of(session, conversation.id)
+        if access.member is not None or access.level >= Access.ADMINISTER
+        else None,
+        persona=await _locked_to(session, conversation, viewer),
+        main_chat=None if parent_id is None else names.chats.get(parent_id),
+    )
 
 
 async def _links(session: AsyncSession, conversation_id: UUID, names: Mapping[UUID, str]) -> dict[UUID, ForkLinks]:
@@ -295,6 +326,14 @@ async def _locked_to(session: AsyncSession, conversation: Conversation, viewer: 
         return str(locked.file.get("avatar", "")) or None
     named = await persona_with_avatar(session, viewer.user_id, named_persona(conversation.settings))
     return None if named is None else ""
+
+
+def encoded(piece: str) -> bytes:
+    """A piece of a file as bytes: a line that is no message, and was not UTF-8, as it was."""
+    try:
+        return piece.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return piece.encode("utf-8", "replace")
 
 
 def _written(export: ChatExport, message: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]) -> ChatMessage:

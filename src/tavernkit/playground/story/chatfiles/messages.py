@@ -348,6 +348,11 @@ def _object(value: Json) -> dict[str, Json]:
 CHAT_FILE = "chat_file"
 """Where the settings of a conversation keep what its file said."""
 
+FROM_GROUP = "from_group"
+"""Where it says that the file had no header: what a header says stood in the file of the group."""
+GROUP_FILE = "group_file"
+"""Where the settings of a space keep what the file of its group said."""
+
 VARIABLE = "variables."
 INJECTIONS = "script_injects"
 """Where SillyTavern's files have injections, by name."""

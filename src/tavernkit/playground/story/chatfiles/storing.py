@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.chats import ChatFile, ChatMessage
+from tavernkit.chats import ChatFile, ChatHeader, ChatMessage
 from tavernkit.playground.base.blobs.store import NewBlob, missing, store
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import (
@@ -33,6 +33,7 @@ from tavernkit.playground.story.chatfiles.messages import (
     CHAT_FILE,
     VARIABLE,
     NewMessage,
+    NewSwipe,
     beginning_of,
     delta_of,
     injections_of_file,
@@ -57,6 +58,12 @@ class CardNames(Protocol):
     def name(self) -> str: ...
     @property
     def nickname(self) -> str | None: ...
+
+
+class Speakers(Protocol):
+    """Says whose words a message is, by what stands for the member in a row."""
+
+    def id_of(self, message: ChatMessage) -> Any: ...
 
 
 class SpeakerFinder:
@@ -114,6 +121,9 @@ class SpeakerFinder:
             return pictured
         return self._characters.get(name) or self._anchor(name)
 
+    def id_of(self, message: ChatMessage) -> UUID:
+        return self.who_said(message).id
+
     def _by_avatar(self, message: ChatMessage) -> SpaceMembership | None:
         for address in (message.original_avatar, message.force_avatar):
             known = self._avatars.get(card_file_of(address)) if address else None
@@ -136,6 +146,28 @@ class SpeakerFinder:
         self.new.append(member)
         self._characters[name] = member
         return member
+
+
+class LateSpeakers:
+    """Numbers those who speak in a chat, for rows that are built before it is known who is in its space."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, bool, str | None, str | None], int] = {}
+        self._first: list[ChatMessage] = []
+
+    def id_of(self, message: ChatMessage) -> int:
+        key = (message.name, message.is_user, message.original_avatar, message.force_avatar)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._first)
+            self._first.append(message.with_(text="", swipes=(), swipe_info=(), extra={}, unknown={}))
+        return number
+
+    def put_into(self, rows: MessageRows, speakers: SpeakerFinder) -> None:
+        """Let the rows name members of the space."""
+        ids = [speakers.id_of(message) for message in self._first]
+        for row in rows.messages:
+            row["membership_id"] = ids[row["membership_id"]]
 
 
 def card_file_of(address: str) -> str:
@@ -208,6 +240,14 @@ def new_chat(file: ChatFile, find: FindPicture | None = None) -> NewChat:
     return NewChat(file=file, pictures=pictures, beginning=beginning, put=put, gone=gone)
 
 
+def with_header(chat: NewChat, header: ChatHeader) -> NewChat:
+    """A chat whose file has no header, with one."""
+    file = chat.file.with_(header=header)
+    beginning = beginning_of(file)
+    put, gone = missing_changes(file, fold(beginning, map(delta_of, file.messages)))
+    return chat.with_(file=file, beginning=beginning, put=put, gone=gone)
+
+
 def missing_changes(file: ChatFile, state: JsonObject) -> tuple[State, list[str]]:
     """What is to be set and unset in a state to have the variables that the header of a file names."""
     wanted = variables_of(file)
@@ -240,7 +280,7 @@ def build_rows(
     chat: NewChat,
     piece: MessageRange,
     conversation_id: UUID,
-    speakers: SpeakerFinder,
+    speakers: Speakers,
     *,
     moment: datetime,
     ids: Callable[[], UUID],
@@ -271,7 +311,7 @@ def build_rows(
             {
                 "id": message_id,
                 "conversation_id": conversation_id,
-                "membership_id": speakers.who_said(file).id,
+                "membership_id": speakers.id_of(file),
                 "seq": seq,
                 "role": new.role,
                 "text_id": new.swipes[new.active].text_id,
@@ -296,23 +336,34 @@ def build_rows(
             for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
         )
         for swipe_id, swipe in zip(swipe_ids, new.swipes, strict=True):
-            for position, (kind, sha256, title) in enumerate(swipe.pictures):
-                picture = chat.pictures[sha256]
-                rows.blobs[sha256] = picture.read
-                rows.pictures.append(
-                    {
-                        "id": ids(),
-                        "swipe_id": swipe_id,
-                        "kind": kind,
-                        "position": position,
-                        "sha256": sha256,
-                        "width": picture.width,
-                        "height": picture.height,
-                        "title": title,
-                        "created_at": moment,
-                    }
-                )
+            if swipe.pictures:
+                rows.pictures.extend(picture_rows(swipe, swipe_id, chat.pictures, ids, moment))
+                rows.blobs.update((sha256, chat.pictures[sha256].read) for _kind, sha256, _title in swipe.pictures)
     return rows.with_(moment=moment)
+
+
+def picture_rows(
+    swipe: NewSwipe,
+    swipe_id: UUID,
+    pictures: Mapping[str, FilePicture],
+    ids: Callable[[], UUID],
+    moment: datetime,
+) -> list[dict[str, Any]]:
+    """The rows of the pictures of a swipe."""
+    return [
+        {
+            "id": ids(),
+            "swipe_id": swipe_id,
+            "kind": kind,
+            "position": position,
+            "sha256": sha256,
+            "width": pictures[sha256].width,
+            "height": pictures[sha256].height,
+            "title": title,
+            "created_at": moment,
+        }
+        for position, (kind, sha256, title) in enumerate(swipe.pictures)
+    ]
 
 
 class ConversationPlace(Value, frozen=True, kw_only=True):
@@ -394,6 +445,20 @@ async def store_rows(session: AsyncSession, rows: MessageRows, speakers: Speaker
         await store(session, [await asyncio.to_thread(rows.blobs[sha256])], now)
     await insert_rows(session, MessagePicture, rows.pictures)
     await insert_rows(session, PathSnapshot, rows.snapshots)
+
+
+def change_end(rows: MessageRows, put: JsonObject, gone: Iterable[str] = ()) -> None:
+    """Let the last message of a conversation change more in the state of the story, before its row is stored."""
+    change = changed_delta(None, set=put, unset=gone)
+    if change is None:
+        return
+    message_id, seq = rows.messages[-1]["id"], rows.messages[-1]["seq"]
+    for swipe in rows.swipes:
+        if swipe["message_id"] == message_id:
+            swipe["state_delta"] = changed_delta(swipe["state_delta"], set=put, unset=gone)
+    apply(rows.state, change)
+    if rows.snapshots and rows.snapshots[-1]["seq"] == seq:
+        rows.snapshots[-1]["state"] = dict(rows.state)
 
 
 def _with_changes(message: NewMessage, chat: NewChat) -> NewMessage:
