@@ -272,7 +272,7 @@ async def _add_story(
     session: AsyncSession, runtime: Runtime, owner_id: UUID, row: Character, chats: PreparedChats
 ) -> None:
     """Make a story of the chats that came in one file with a character. A new version of a character has none."""
-    space, human = await space_for_chats(session, runtime, await session.get_one(User, owner_id), row)
+    space, human, _speakers = await space_for_chats(session, runtime, await session.get_one(User, owner_id), row)
     source = ChatSource(
         space_id=space.id,
         title=row.name,

@@ -143,6 +143,11 @@ _STICKY = f"{LORE_TIMERS}sticky."
 _COOLDOWN = f"{LORE_TIMERS}cooldown."
 
 
+def timer(kind: str, effect: str, timed: TimedEffect) -> tuple[str, Json]:
+    """An effect, `sticky` or `cooldown`, as the state of a story has it: its key, and its value."""
+    return f"{LORE_TIMERS}{kind}.{storable(effect)}", msgspec.to_builtins(timed)
+
+
 def variables_in(state: State, global_variables: Mapping[str, Json]) -> Variables:
     """The variables, in a store of the prompt's own: what macros write is kept only with the reply."""
     return Variables(dict(_below(VARIABLES, state)), global_variables)
@@ -163,8 +168,8 @@ def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState
     delta = changed_delta(None, set=changed[0], unset=changed[1])
     if timed is not None:
         timers = {
-            **{_STICKY + storable(name): msgspec.to_builtins(effect) for name, effect in timed.sticky.items()},
-            **{_COOLDOWN + storable(name): msgspec.to_builtins(effect) for name, effect in timed.cooldown.items()},
+            **dict(timer("sticky", name, effect) for name, effect in timed.sticky.items()),
+            **dict(timer("cooldown", name, effect) for name, effect in timed.cooldown.items()),
         }
         put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
         delta = changed_delta(delta, set=put, unset=gone)
