@@ -10,6 +10,7 @@ from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatHeader, ChatLimit
 from tavernkit.chats.dates import iso_date
 from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import CRLF, LineReader, parse_line, read_jsonl
+from tavernkit.chats.transcripts import read_transcript
 from tavernkit.errors import ParseError
 from tavernkit.importers import shared_importers
 from tavernkit.reading import Imported, ReportBuilder, Source, decode_text, open_source, parse_json
@@ -18,7 +19,8 @@ from tavernkit.values import Json
 NO_CHAT = (
     "This is no chat that can be read here. Expected a chat of SillyTavern or Chub (lines of JSON, the first of which "
     "has user_name, name or chat_metadata), or a JSON file of text-generation-webui (data_visible), Agnai (messages), "
-    "CAI Tools (histories), Kobold Lite (savedsettings) or RisuAI (type risuChat), or a Backyard archive (BYAF)."
+    "CAI Tools (histories), Kobold Lite (savedsettings) or RisuAI (type risuChat), a Backyard archive (BYAF), or "
+    "text or Markdown in which each message begins with the name of its speaker."
 )
 
 
@@ -66,6 +68,10 @@ def _read(
             raise ParseError(NO_CHAT)
         chat, format = read_jsonl(text, limits, report, is_escaped=is_escaped)
         return (chat,), format
+    if text.lstrip()[0] not in "{[":
+        transcript = read_transcript(text, speakers, limits, report)
+        if transcript is not None:
+            return (transcript[0],), transcript[1]
     try:
         document = first
         if not isinstance(first, dict):

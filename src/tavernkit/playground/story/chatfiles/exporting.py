@@ -1,16 +1,16 @@
-"""Taking a conversation out, page by page: as SillyTavern's file, or as text for people."""
+"""Exporting a conversation page by page, in any of the formats."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.chats import ChatFile, ChatHeader, ChatMessage, StrayLine, write_chat, write_text
+from tavernkit.chats import ChatFile, ChatHeader, ChatMessage, StrayLine, write_chat
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Blob,
@@ -27,6 +27,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.personas import locked_persona, named_persona, persona_with_avatar
+from tavernkit.playground.story.chatfiles.formats import FORMATS, Format
 from tavernkit.playground.story.chatfiles.messages import (
     CHAT_FILE,
     FROM_GROUP,
@@ -197,8 +198,6 @@ async def _with_blobs(
         yield messages, blobs
 
 
-Format: TypeAlias = Literal["jsonl", "text"]
-
 PAGE = 500
 PICTURES_AT_ONCE = 8
 """Of how many pictures the bytes are held while a file is written."""
@@ -348,16 +347,23 @@ async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> 
     behind = 0
     header, strays = export.header, export.strays
     is_first = True
+    make_form = FORMATS[format].form
+    form = None if make_form is None else make_form(export.title)
+    if form is not None:
+        yield form.opening
     while True:
         async with runtime.database.read() as session:
             page, behind = await exported_messages(
                 session, export.conversation_id, export.authors, behind=behind, limit=PAGE
             )
         async for few, blobs in _with_blobs(runtime, page, is_embedded=export.is_embedded):
-            messages = tuple(_written(export, message, blobs) for message in few)
+            kept = blobs if FORMATS[format].has_pictures else {}
+            messages = tuple(_written(export, message, kept) for message in few)
             is_last = len(page) < PAGE and (not page or few[-1] is page[-1])
-            if format == "text":
-                yield write_text(ChatFile(messages=messages))
+            if form is not None:
+                if text := await asyncio.to_thread(form.join, messages):
+                    yield text if is_first else form.between + text
+                    is_first = False
                 continue
             count = len(messages) + (0 if header is None else 1)
             here = tuple(stray for stray in strays if is_last or stray.before < lines + count)
@@ -372,4 +378,6 @@ async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> 
             lines += count
             header, strays = None, strays[len(here) :]
         if len(page) < PAGE:
-            return
+            break
+    if form is not None:
+        yield form.closing

@@ -96,20 +96,30 @@ async def import_chats(
         user_name, character_name = _names(access, [member for member, _ in await members_of(session, space_id)])
     source = ChatSource(
         space_id=space_id,
-        title=titled(title, "Imported chat", limit=180),
+        title=source_title(title),
         user_name=user_name,
         character_name=character_name,
         now=runtime.clock(),
     )
-    try:
-        files, report = await asyncio.to_thread(source.read, data)
-    except TavernKitError as error:
-        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
-    chats = await asyncio.to_thread(prepare_chats, files, data)
+    chats, report = await prepared_from(source, data)
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
         stored = await store_chats(session, runtime, viewer, access, source, chats)
     return stored if isinstance(stored, Job) else (stored, report)
+
+
+def source_title(title: str) -> str:
+    """The title that a file gives to what it becomes; a number may follow it."""
+    return titled(title, "Imported chat", limit=180)
+
+
+async def prepared_from(source: ChatSource, data: bytes) -> tuple[PreparedChats, ImportReport]:
+    """The chats of a file, ready to be stored, or a refusal of one that cannot be read."""
+    try:
+        files, report = await asyncio.to_thread(source.read, data)
+    except TavernKitError as error:
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
+    return await asyncio.to_thread(prepare_chats, files, data), report
 
 
 class PreparedChats(Value, frozen=True, kw_only=True):

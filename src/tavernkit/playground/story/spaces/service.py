@@ -308,6 +308,13 @@ async def space_for_chats(
     return space, human, speakers
 
 
+async def name_as_before(session: AsyncSession, owner: User) -> str:
+    """What a person is called who takes part as the last time."""
+    human = SpaceMembership(kind="human", user_id=owner.id, role="owner", persona="")
+    await _be_as_before(session, owner, human)
+    return await display_name(session, human)
+
+
 async def _add_space(
     session: AsyncSession,
     runtime: Runtime,
