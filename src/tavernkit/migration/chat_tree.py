@@ -17,7 +17,7 @@ from typing import IO, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from tavernkit.chats.chat import DEFAULT_LIMITS, Date
+from tavernkit.chats.chat import DEFAULT_LIMITS, ChatLimits, Date
 from tavernkit.chats.jsonl import parse_line
 from tavernkit.migration.names import Names, sanitised
 from tavernkit.text.js_json import to_json
@@ -25,7 +25,9 @@ from tavernkit.values import Json, Value
 
 CopyKind: TypeAlias = Literal["branch", "checkpoint"]
 
-HASH_BYTES = 8
+_HASH = 8
+_PLACE = 4
+_RECORD = _PLACE + _HASH
 
 
 class ChatLink(NamedTuple):
@@ -40,9 +42,9 @@ class ChatDigest(Value, frozen=True, kw_only=True):
     """What is known of a chat without its texts.
 
     `main_chat` is the chat that it says it was copied from, `persona` and `world` are what it says it is used with.
-    `messages` has eight bytes of a hash for each message, of its first swipe where it has swipes; `swipes` has those of
-    all swipes, by the number of the message. `is_timed` says that the date of the first message is no mere
-    minute or day. `damaged` counts lines that hold no message.
+    `messages` has eight bytes of a hash for each message, of its first swipe where it has swipes; `swipes` has one for
+    each swipe of messages with several, behind four bytes with the number of the message. `is_timed` says that the date
+    of the first message is no mere minute or day. `damaged` counts lines that hold no message.
     """
 
     user_name: str = ""
@@ -52,14 +54,14 @@ class ChatDigest(Value, frozen=True, kw_only=True):
     world: str = ""
     links: tuple[ChatLink, ...] = ()
     messages: bytes = b""
-    swipes: Mapping[int, bytes] = {}
+    swipes: bytes = b""
     is_timed: bool = False
     damaged: int = 0
 
     @property
     def count(self) -> int:
         """How many messages it has."""
-        return len(self.messages) // HASH_BYTES
+        return len(self.messages) // _HASH
 
 
 class ChatPlace(Value, frozen=True, kw_only=True):
@@ -107,13 +109,13 @@ _DECODER = msgspec.json.Decoder(_Line)
 _MARK = b"\xef\xbb\xbf"
 
 
-def digest_chat(file: IO[bytes]) -> ChatDigest:
+def digest_chat(file: IO[bytes], *, limits: ChatLimits = DEFAULT_LIMITS) -> ChatDigest:
     """Read a chat line by line, however long it is. No line makes this fail: what holds no message is counted."""
     builder = _DigestBuilder()
-    for line in _lines(file):
+    for line in _lines(file, limits.line_length):
         if not line or line.isspace():
             continue
-        record = _read(line)
+        record = _read(line, limits)
         if record is None:
             builder.damaged += 1
         else:
@@ -135,9 +137,8 @@ def chat_trees(chats: Iterable[tuple[str, ChatDigest]]) -> dict[str, ChatPlace]:
     return {chat.path: place for found in folders.values() for chat, place in _places(found)}
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
+def _lines(file: IO[bytes], limit: int) -> Iterator[bytes]:
     """Each line; of one that is too long, only so much that it cannot be taken for a line that is whole."""
-    limit = DEFAULT_LIMITS.line_length
     is_first = True
     while line := file.readline(limit + 1):
         if len(line) > limit and not line.endswith(b"\n"):
@@ -148,16 +149,16 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         is_first = False
 
 
-def _read(line: bytes) -> _Line | None:
+def _read(line: bytes, limits: ChatLimits) -> _Line | None:
     try:
         return _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _read_unusual(line)
+        return _read_unusual(line, limits)
 
 
-def _read_unusual(line: bytes) -> _Line | None:
+def _read_unusual(line: bytes, limits: ChatLimits) -> _Line | None:
     """A line with values of other types than usual, which stand in for the text that they would be in JSON."""
-    record = parse_line(line.decode("utf-8", "replace"), DEFAULT_LIMITS)
+    record = parse_line(line.decode("utf-8", "replace"), limits)
     if not isinstance(record, dict):
         return None
     extra, header = _object(record.get("extra")), _object(record.get("chat_metadata"))
@@ -208,7 +209,7 @@ def _is_timed(date: Date) -> bool:
 
 def _hash(name: str, is_user: bool, date: Date, text: str) -> bytes:
     whole = f"{len(name)}{'u' if is_user else 'c'}{name}{date!r} {text}"
-    return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
+    return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=_HASH).digest()
 
 
 class _DigestBuilder:
@@ -220,7 +221,7 @@ class _DigestBuilder:
         self._count = 0
         self._is_timed = False
         self._messages = bytearray()
-        self._swipes: dict[int, bytes] = {}
+        self._swipes = bytearray()
         self._links: list[ChatLink] = []
 
     def add(self, line: _Line) -> None:
@@ -233,16 +234,14 @@ class _DigestBuilder:
         is_user = line.is_user is True
         text = "" if isinstance(line.mes, UnsetType) else line.mes
         if line.swipes:
-            dates = [info.send_date for info in line.swipe_info or ()][: len(line.swipes)]
-            # Who branches from another swipe copies all of them; the first is the same on both sides.
-            dates += [None] * (len(line.swipes) - len(dates))
-            known = [line.send_date if date is None else date for date in dates]
-            hashes = [_hash(line.name, is_user, date, swipe) for date, swipe in zip(known, line.swipes, strict=True)]
-            self._messages += hashes[0]
-            others = [_hash(line.name, is_user, None, swipe) for swipe in line.swipes]
-            shown = _hash(line.name, is_user, line.send_date, text)
-            if len(line.swipes) > 1 or shown != hashes[0]:
-                self._swipes[self._count] = b"".join([shown, *hashes, *others])
+            # A copy that shows another swipe has all the others too, and the first stays the first.
+            first = line.swipe_info[0].send_date if line.swipe_info else None
+            date = line.send_date if first is None else first
+            self._messages += _hash(line.name, is_user, date, line.swipes[0])
+            if line.swipes != [text]:
+                place = self._count.to_bytes(_PLACE, "big")
+                for swipe in dict.fromkeys((text, *line.swipes)):
+                    self._swipes += place + _hash(line.name, is_user, None, swipe)
         else:
             self._messages += _hash(line.name, is_user, line.send_date, text)
         if line.extra is not None:
@@ -265,7 +264,7 @@ class _DigestBuilder:
             world=metadata.world_info or "",
             links=tuple(self._links),
             messages=bytes(self._messages),
-            swipes=self._swipes,
+            swipes=bytes(self._swipes),
             is_timed=self._is_timed,
             damaged=self.damaged,
         )
@@ -471,12 +470,12 @@ def common_messages(one: ChatDigest, other: ChatDigest) -> int:
 
 def _equal_until(one: bytes, other: bytes, place: int, size: int) -> int:
     """The first place where hashes differ, or `size`."""
-    if one[place * HASH_BYTES : size * HASH_BYTES] == other[place * HASH_BYTES : size * HASH_BYTES]:
+    if one[place * _HASH : size * _HASH] == other[place * _HASH : size * _HASH]:
         return size
     first, last = place, size
     while last - first > 1:
         middle = (first + last) // 2
-        if one[first * HASH_BYTES : middle * HASH_BYTES] == other[first * HASH_BYTES : middle * HASH_BYTES]:
+        if one[first * _HASH : middle * _HASH] == other[first * _HASH : middle * _HASH]:
             first = middle
         else:
             last = middle
@@ -488,9 +487,14 @@ def _share_swipe(one: ChatDigest, other: ChatDigest, place: int) -> bool:
 
 
 def _hashes_at(digest: ChatDigest, place: int) -> set[bytes]:
-    swipes = digest.swipes.get(place, b"")
-    message = digest.messages[place * HASH_BYTES : (place + 1) * HASH_BYTES]
-    return {message, *(swipes[start : start + HASH_BYTES] for start in range(0, len(swipes), HASH_BYTES))}
+    hashes = {digest.messages[place * _HASH : (place + 1) * _HASH]}
+    swipes, number = digest.swipes, place.to_bytes(_PLACE, "big")
+    starts = range(0, len(swipes), _RECORD)
+    for start in starts[bisect_left(starts, number, key=lambda at: swipes[at : at + _PLACE]) :]:
+        if not swipes.startswith(number, start):
+            break
+        hashes.add(swipes[start + _PLACE : start + _RECORD])
+    return hashes
 
 
 def _depth(path: str, edges: Mapping[str, _Edge], depths: dict[str, int]) -> int:

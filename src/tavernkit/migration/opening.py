@@ -239,9 +239,8 @@ def _recognised(data: bytes) -> _Found:
     """What a file is; raises ParseError where no reader takes it."""
     if is_risum(data):
         return "risuai_module", "modules", "risum"
-    is_text = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
-    if not is_text:
-        return _recognised_binary(data)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+        return _recognised_picture(data)
     try:
         document = parse_json(data, what="The file", max_bytes=DEFAULT_LIMITS.file_bytes)
     except ParseError:
@@ -251,12 +250,15 @@ def _recognised(data: bytes) -> _Found:
     return found or next(filter(None, (reader(data) for reader in readers)))
 
 
-def _recognised_binary(data: bytes) -> _Found:
+def _recognised_picture(data: bytes) -> _Found:
+    """What a file is that is no JSON: a picture or an archive, YAML, or a chat whose first line is damaged."""
     if is_preset_file(data):
         return "risuai_preset", "presets", "risup"
     try:
         return "character", "characters", characters.load(data).format
     except TavernKitError as error:
+        if _begins_as_chat(data):
+            return "chat", "chats", "sillytavern"
         raise ParseError(f"{EXPECTED} {error}") from None
 
 
