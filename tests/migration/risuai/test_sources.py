@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -135,13 +136,15 @@ class TestParts:
         ]
 
     def test_ids_that_are_missing_doubled_or_unsafe_get_names_of_their_own(self, tmp_path: Path) -> None:
-        people = [character("../../x", "One"), character("same", "Two"), character("same", "Three"), character("", "Four")]
+        ids = ["../../x", "a/b", "same", "same", ""]
+        people = [character(id, "Somebody") for id in ids]
         found = kinds(opened(write_backup_file(tmp_path, database(*people))))
         assert [path for path in found if path.startswith("characters/")] == [
-            "characters/..%2F..%2Fx.json",
+            "characters/unnamed.json",
+            "characters/a%2Fb.json",
             "characters/same.json",
             "characters/same~2.json",
-            "characters/unnamed.json",
+            "characters/unnamed~2.json",
         ]
 
     def test_what_is_no_object_stays_in_its_list(self, tmp_path: Path) -> None:
@@ -206,7 +209,9 @@ class TestPlaces:
         link = block(6, ANNA, {"v": 1, "type": 2, "name": ANNA})
         gone = block(6, GROUP, {"v": 1, "type": 2, "name": GROUP})
         data = in_blocks(database()) + link + gone
-        write_desktop_folder(tmp_path, STORY, {f"remotes/remotes/{ANNA}.local.bin": json.dumps(character(ANNA, "Anna")).encode()})
+        write_desktop_folder(
+            tmp_path, STORY, {f"remotes/remotes/{ANNA}.local.bin": json.dumps(character(ANNA, "Anna")).encode()}
+        )
         (tmp_path / "database" / "database.bin").write_bytes(data)
         source = opened(tmp_path)
         assert f"characters/{ANNA}.json" in kinds(source)
@@ -314,15 +319,18 @@ class TestWhatIsRefused:
         assert tracemalloc.get_traced_memory()[1] < 50 * 1024 * 1024
         tracemalloc.stop()
 
-    def test_nesting_without_end_is_refused(self, tmp_path: Path) -> None:
-        for name, data in {
-            "a.risudat": b"\0RISUSAVE\0\x07" + b"\x81\xaacharacters" + b"\x91" * 100_000 + b"\xc0",
-            "b.risudat": b"\0RISUSAVE\0\x07" + packed({"characters": [], "x": 1}).replace(b"\x01", b"\x91" * 300 + b"\x01"),
-        }.items():
-            (tmp_path / name).write_bytes(data)
-            with pytest.raises(ParseError, match="nested|levels deep"):
-                contents(opened(tmp_path / name))
-                raise ParseError(next(iter(refused(opened(tmp_path / name)).values())))
+    def test_a_list_in_a_list_without_end_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "database.risudat"
+        path.write_bytes(b"\0RISUSAVE\0\x07" + b"\x81\xaacharacters" + b"\x91" * 100_000 + b"\xc0")
+        with pytest.raises(ParseError, match="nested too deeply"):
+            open_risuai(path)
+
+    def test_a_part_that_is_nested_too_deeply_is_refused(self, tmp_path: Path) -> None:
+        deep: Json = "x"
+        for _ in range(300):
+            deep = [deep]
+        source = opened(write_backup_file(tmp_path, database(character(ANNA, "Anna", chat(FIRST, deep=deep)))))
+        assert "200 levels deep" in refused(source)[f"chats/{ANNA}/{FIRST}.json"]
 
     @pytest.mark.parametrize("encoding", ENCODINGS)
     def test_a_database_that_is_cut_anywhere_is_read_or_refused(self, tmp_path: Path, encoding: str) -> None:
@@ -330,12 +338,9 @@ class TestWhatIsRefused:
         path = tmp_path / "database.risudat"
         for end in range(0, len(whole), 37):
             path.write_bytes(whole[:end])
-            try:
+            with suppress(TavernKitError):
                 source = open_risuai(path)
-                if source is not None:
-                    contents(source)
-            except TavernKitError as error:
-                assert str(error).endswith(".")
+                assert source is None or isinstance(contents(source), dict)
 
     def test_unsafe_names_of_records_are_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "backup.bin"

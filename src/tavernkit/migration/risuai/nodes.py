@@ -18,6 +18,7 @@ from tavernkit.values import Json
 MAX_PART_BYTES = 256 * 1024 * 1024
 MAX_PART_VALUES = 20_000_000
 MAX_BINARY = 1024 * 1024
+PACKED_UNDEFINED = b"\xd4\0\0"
 LARGEST_EXACT = 2**53
 LARGEST_BITS = 1024
 """Beyond the one, numbers of JavaScript are rounded; beyond the other, they are none."""
@@ -57,7 +58,11 @@ class PackedNode:
             parts = self._split(dict[str, msgspec.Raw])
         except (msgspec.DecodeError, ValueError):
             return ReadNode(self.value()).fields()
-        return {key: PackedNode(part, self._encoding, self._what) for key, part in parts.items()}
+        return {
+            key: PackedNode(part, self._encoding, self._what)
+            for key, part in parts.items()
+            if memoryview(part) != PACKED_UNDEFINED
+        }
 
     def items(self) -> list[Node] | None:
         if not self._is_list():

@@ -154,12 +154,12 @@ def cold_key(chat: JsonObject) -> str | None:
 def _read_cold(file: IO[bytes]) -> Json:
     is_packed = is_compressed(file.read(2))
     file.seek(0)
-    workspace = Workspace()
-    if is_packed:
-        workspace.inflate(file)
-    else:
-        workspace.copy(file, MAX_COLD_BYTES)
-    data = workspace.opened()
+    with Workspace() as workspace:
+        if is_packed:
+            workspace.inflate(file)
+        else:
+            workspace.copy(file, MAX_COLD_BYTES)
+        data = workspace.opened()
     what = "A chat that was moved out of the database"
     if len(data) > MAX_COLD_BYTES:
         raise ParseError(f"{what} has {len(data):,} bytes; at most {MAX_COLD_BYTES:,} are read.")

@@ -6,7 +6,7 @@ import mmap
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, NamedTuple, Self, TypeAlias
 
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.migration.risuai.nodes import MAX_PART_BYTES, Encoding, Node, PackedNode
@@ -58,20 +58,20 @@ def is_compressed(head: bytes) -> bool:
 def read_database(file: IO[bytes], remotes: Remotes) -> Database:
     """Read a database; raises ParseError, or UnsupportedVersionError for an encoding that nobody here reads."""
     head = file.read(len(MAGIC) + 1)
-    workspace = Workspace()
-    if head.startswith(BLOCKS):
-        file.seek(len(BLOCKS))
-        return _read_blocks(file, remotes, workspace)
     is_packed = is_compressed(head)
     if head.startswith(MAGIC):
         is_packed = _check_encoding(head[len(MAGIC) :]) != PLAIN
-    else:
-        file.seek(len(OLD_MAGIC) if head.startswith(OLD_MAGIC) else 0)
-    if is_packed:
-        workspace.inflate(file)
-    else:
-        workspace.copy(file)
-    return _of_one(workspace.opened())
+    with Workspace() as workspace:
+        if head.startswith(BLOCKS):
+            file.seek(len(BLOCKS))
+            return _read_blocks(file, remotes, workspace)
+        if not head.startswith(MAGIC):
+            file.seek(len(OLD_MAGIC) if head.startswith(OLD_MAGIC) else 0)
+        if is_packed:
+            workspace.inflate(file)
+        else:
+            workspace.copy(file)
+        return _of_one(workspace.opened())
 
 
 def _check_encoding(code: bytes) -> int:
@@ -185,8 +185,14 @@ class Workspace:
     """A file that is gone with the process, for what is too large to be held in memory."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has been mapped
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed where this is left
         self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def copy(self, file: IO[bytes], size: int = MAX_DATABASE_BYTES) -> tuple[int, int]:
         """Take over so many bytes, or all there are; where they begin and end."""
@@ -219,11 +225,10 @@ class Workspace:
         return start, self._size
 
     def opened(self) -> memoryview:
-        """Everything that was taken over; nothing can be added any more."""
-        with self._file:
-            self._file.flush()
-            # Nothing cannot be mapped.
-            return memoryview(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._size else b"")
+        """Everything that was taken over, which stays when the file is closed."""
+        self._file.flush()
+        # Nothing cannot be mapped.
+        return memoryview(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._size else b"")
 
     def _write(self, data: bytes) -> None:
         self._size += len(data)
