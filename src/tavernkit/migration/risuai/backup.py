@@ -10,7 +10,7 @@ from typing import IO, TypeAlias
 
 from tavernkit.errors import ParseError
 from tavernkit.migration.risuai.nodes import LARGEST_EXACT, MAX_PART_BYTES, MAX_PART_VALUES
-from tavernkit.migration.risuai.parts import KEPT, LISTS, ROOT, lists_of, part_path
+from tavernkit.migration.risuai.parts import KEPT, LISTS, ROOT, listed_path, lists_of
 from tavernkit.migration.risuai.records import write_head
 from tavernkit.migration.risuai.secrets import without_secrets
 from tavernkit.migration.risuai.stores import ASSETS, BACKED_UP_DATABASE
@@ -70,9 +70,9 @@ class _Parts:
 
     def ordered(self, owner: str, list_name: str, listed: list[Json]) -> list[Json]:
         """The names of the parts of a list that are there: those that are listed in their order, then the others."""
-        kept = [one for one in listed if not isinstance(one, str) or part_path(owner, list_name, one) in self._paths]
+        kept = [one for one in listed if not isinstance(one, str) or listed_path(owner, list_name, one) in self._paths]
         known = {one for one in kept if isinstance(one, str)}
-        folder = part_path(owner, list_name, "").rpartition("/")[0]
+        folder = listed_path(owner, list_name, "").rpartition("/")[0]
         return [*kept, *(name for name in self._inside.get(folder, ()) if name not in known)]
 
 
@@ -91,7 +91,7 @@ def _written(path: str, fields: Mapping[str, Json], parts: _Parts, read: Read) -
         yield _head(0x90, 0xDC, len(names))
         for name in names:
             if isinstance(name, str):
-                below = part_path(path, key, name)
+                below = listed_path(path, key, name)
                 yield from _written(below, _object(read(below), below), parts, read)
             else:
                 kept = name.get(KEPT) if isinstance(name, dict) else name

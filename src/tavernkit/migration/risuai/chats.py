@@ -27,11 +27,16 @@ _MESSAGE_KEYS = (*MESSAGE_KEYS, OWN)
 
 
 class ChatNames(Value, frozen=True, kw_only=True):
-    """Who talks: the user, the character of the chat, and in groups each character by its id."""
+    """Who talks: the user, the character of the chat, and in groups each character by its id. A message of one whose
+    name others of the group have, too, says the id where files of SillyTavern name a card."""
 
     user: str
     character: str
     members: Mapping[str, str] = {}
+
+    def is_shared(self, id: str) -> bool:
+        """Whether others of the group have the name of this one."""
+        return list(self.members.values()).count(self.members.get(id, "")) > 1
 
 
 def chat_to_file(chat: JsonObject, greetings: Sequence[str], names: ChatNames) -> ChatFile:
@@ -117,6 +122,7 @@ def _message(message: Json, is_hidden: bool, names: ChatNames) -> ChatMessage:
         is_system=is_hidden,
         send_date=_date(fields.get("time")),
         extra={"type": "narrator"} if is_comment else {},
+        original_avatar=saying if isinstance(saying, str) and names.is_shared(saying) else None,
         unknown={OWN: own},
         keys=_MESSAGE_KEYS,
     )

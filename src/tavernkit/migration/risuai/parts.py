@@ -173,7 +173,17 @@ def lists_of(path: str) -> Mapping[str, PartList]:
     return {"chats": CHATS} if path.startswith("characters/") else {}
 
 
-def part_path(path: str, list_name: str, name: str) -> str:
+def part_path(list_name: str, id: str) -> str:
+    """Where the part of a list of the database is that has this id, unless several have it."""
+    return listed_path(ROOT, list_name, stem_of(id, None, set()))
+
+
+def chat_path(character: str, id: str) -> str:
+    """Where the chat of a character, which is called so in paths, is that has this id, unless several have it."""
+    return listed_path(f"characters/{character}.json", "chats", stem_of(id, None, set()))
+
+
+def listed_path(path: str, list_name: str, name: str) -> str:
     """The path of a part that another one names in a list."""
     if path == ROOT:
         return f"{LISTS[list_name].folder}/{name}.json"
