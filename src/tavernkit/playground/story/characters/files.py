@@ -141,6 +141,11 @@ def prepare(file: bytes, *, now: datetime | None = None) -> PreparedFile:
     """
     bundle = characters.load(file)
     chats = None if now is None or bundle.format != "byaf" else _chats(file, now)
+    return prepare_bundle(bundle, sha256=hashlib.sha256(file).hexdigest(), chats=chats)
+
+
+def prepare_bundle(bundle: Bundle, *, sha256: str, chats: PreparedChats | None = None) -> PreparedFile:
+    """The same for what is in a card file, or for what another application keeps elsewhere; `sha256` is of its file."""
     notes = [
         _note(f"{note.path}: {note.message}")
         for note in bundle.report.notes
@@ -159,7 +164,7 @@ def prepare(file: bytes, *, now: datetime | None = None) -> PreparedFile:
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [ngettext("and {count} more", "and {count} more", len(notes) - MAX_NOTES + 1)]
     return PreparedFile(
-        sha256=hashlib.sha256(file).hexdigest(),
+        sha256=sha256,
         card=card,
         picture=picture,
         assets=assets,
