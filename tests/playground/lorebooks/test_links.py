@@ -86,12 +86,13 @@ async def test_the_book_that_a_card_a_chat_or_a_persona_names_is_linked_where_th
 
 
 class Places:
-    """The four places of a story where books are used."""
+    """The five places of a story where books are used."""
 
-    def __init__(self, conversation: Conversation, speaker: SpaceMembership, persona_id: UUID) -> None:
+    def __init__(self, conversation: Conversation, speaker: SpaceMembership, persona_id: UUID, owner_id: UUID) -> None:
         self.conversation = conversation
         self.speaker = speaker
         self.persona_id = persona_id
+        self.owner_id = owner_id
 
     @classmethod
     async def of(cls, play: Story) -> "Places":
@@ -99,7 +100,7 @@ class Places:
         async with play.runtime.database.read() as session:
             conversation = await session.get_one(Conversation, play.conversation_id)
             speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
-        return cls(conversation, speaker, persona.id)
+        return cls(conversation, speaker, persona.id, play.user_id)
 
     def all(self) -> dict[str, UUID | None]:
         return {
@@ -107,6 +108,7 @@ class Places:
             "conversation_id": self.conversation.id,
             "character_id": self.speaker.character_id,
             "persona_id": self.persona_id,
+            "user_id": self.owner_id,
         }
 
     async def books(self, play: Story, cache: BookCache) -> BooksInPlay:
@@ -134,7 +136,7 @@ async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_pat
         with counted_statements(play.runtime.database) as sent:
             found = await places.books(play, cache)
         assert len(sent) == 3
-        assert names(found.everywhere) == ["space_id 1", "space_id 2"]
+        assert names(found.everywhere) == ["user_id 1", "user_id 2", "space_id 1", "space_id 2"]
         assert names(found.chat) == ["conversation_id 1", "conversation_id 2"]
         assert names(found.character) == ["character_id 1", "character_id 2"]
         assert names(found.persona) == ["persona_id 1", "persona_id 2"]

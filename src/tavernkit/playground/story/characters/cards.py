@@ -11,6 +11,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import update
@@ -100,17 +101,39 @@ def embedded_book(row: Character) -> Book | None:
     return stored_card(row).character.character_book
 
 
+def all_tags(tags: Iterable[str], own_tags: Iterable[str]) -> list[str]:
+    """The tags that a card's owner has given it, and those that it says itself, each once."""
+    found: dict[str, str] = {}
+    for tag in (*own_tags, *tags):
+        found.setdefault(fold(tag), tag)
+    return list(found.values())
+
+
+def set_own_tags(row: Character, tags: Iterable[str]) -> None:
+    """Give a character these tags in place of those that its owner has given it; the card stays as it is."""
+    row.own_tags = all_tags((), _names(tags))
+    creator = row.data["data"].get("creator")
+    row.search_text = _searched(row, creator if isinstance(creator, str) else "")
+
+
+def _names(tags: Iterable[str]) -> list[str]:
+    return [tag for tag in (titled(tag, "") for tag in islice(tags, MAX_TAGS)) if tag]
+
+
+def _searched(row: Character, creator: str) -> str:
+    return search_text(row.name, row.nickname or "", creator, all_tags(row.tags, row.own_tags or ()))
+
+
 def fill(row: Character, card: CharacterCard) -> None:
     """Make a card the row's, and the columns say what it says."""
     character = card.character
-    tags = [tag for tag in (titled(tag, "") for tag in character.tags[:MAX_TAGS]) if tag]
     row.data = characters.write_card(card)
     row.name = titled(character.name, UNNAMED)
     row.nickname = titled(character.nickname or "", "") or None
     row.name_key = fold(row.name)[:200]
-    row.search_text = search_text(row.name, row.nickname or "", character.creator, tags)
+    row.tags = _names(character.tags)
+    row.search_text = _searched(row, character.creator)
     row.personality = storable(character.personality)
-    row.tags = tags
     row.supported_languages = [
         storable(language)[:20] for language in list(character.creator_notes_multilingual or {})[:MAX_TAGS]
     ]

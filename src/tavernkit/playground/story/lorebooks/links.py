@@ -1,4 +1,4 @@
-"""Using lorebooks: in a space, in a conversation, with a character, with a persona.
+"""Using lorebooks: in all stories of a person, in a space, in a conversation, with a character, with a persona.
 
 Books that a card, a chat or a persona names are linked at the import, whichever of the two comes first.
 """
@@ -43,7 +43,10 @@ async def append_book_event(session: AsyncSession, lorebook_id: UUID, now: datet
 
 
 async def append_link_events(session: AsyncSession, links: Iterable[LorebookLink], now: datetime) -> None:
-    """Write an event into each conversation where these books count, and announce them once they are committed."""
+    """Write an event into each conversation where these books count, and announce them once they are committed.
+
+    Not for books in all stories of a person: those may be thousands, and whoever links one sees it.
+    """
     links = list(links)
     for space_id in await _spaces(session, links):
         await append_space_event(session, space_id, "lore", now)
@@ -336,7 +339,8 @@ async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datet
 
 
 async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool) -> None:
-    """Spaces and conversations say for themselves who may; characters and personas are their owners' own."""
+    """Spaces and conversations say for themselves who may; characters and personas are their owners' own, and a person's
+    stories that person's."""
     space_id, conversation_id = place["space_id"], place["conversation_id"]
     if space_id is not None:
         await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)
@@ -344,6 +348,9 @@ async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, U
         await conversation_for(session, conversation_id, viewer, Access.TAKE_PART if changing else Access.READ)
     elif place["character_id"] is not None:
         await _check_character(session, viewer, place["character_id"], changing=changing)
+    elif place["user_id"] is not None:
+        if place["user_id"] != viewer.user_id:
+            raise not_found(_("account"))
     else:
         owner = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
         if owner != viewer.user_id:
