@@ -232,7 +232,8 @@ class CharacterAsset(Row):
 class Persona(EditedRow):
     """A name and a description, and where in the prompt the description goes.
 
-    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`).
+    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`). Of
+    one that came with a whole folder it has the source of that, and the name that it had there (`name`).
     """
 
     __tablename__ = "personas"

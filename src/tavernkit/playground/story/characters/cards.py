@@ -37,7 +37,11 @@ def fold(text: str) -> str:
 
 def search_text(name: str, nickname: str, creator: str, tags: Iterable[str]) -> str:
     """What a character is found by: a line each, and a line with a `#` for each tag."""
-    lines = [fold(name), fold(nickname), fold(creator), *(f"#{fold(tag)}" for tag in tags)]
+    return _with_tags([fold(name), fold(nickname), fold(creator)], tags)
+
+
+def _with_tags(names: Iterable[str], tags: Iterable[str]) -> str:
+    lines = [*names, *(f"#{fold(tag)}" for tag in tags)]
     return "".join(f"{line}\n" for line in lines)[:SEARCHED_CHARACTERS]
 
 
@@ -110,18 +114,14 @@ def all_tags(tags: Iterable[str], own_tags: Iterable[str]) -> list[str]:
 
 
 def set_own_tags(row: Character, tags: Iterable[str]) -> None:
-    """Give a character these tags in place of those that its owner has given it; the card stays as it is."""
+    """Give a character these tags in place of those that its owner has given it. The card stays as it is, and is not
+    read."""
     row.own_tags = all_tags((), _names(tags))
-    creator = row.data["data"].get("creator")
-    row.search_text = _searched(row, creator if isinstance(creator, str) else "")
+    row.search_text = _with_tags(row.search_text.split("\n")[:NAME_LINES], all_tags(row.tags, row.own_tags))
 
 
 def _names(tags: Iterable[str]) -> list[str]:
     return [tag for tag in (titled(tag, "") for tag in islice(tags, MAX_TAGS)) if tag]
-
-
-def _searched(row: Character, creator: str) -> str:
-    return search_text(row.name, row.nickname or "", creator, all_tags(row.tags, row.own_tags or ()))
 
 
 def fill(row: Character, card: CharacterCard) -> None:
@@ -132,7 +132,9 @@ def fill(row: Character, card: CharacterCard) -> None:
     row.nickname = titled(character.nickname or "", "") or None
     row.name_key = fold(row.name)[:200]
     row.tags = _names(character.tags)
-    row.search_text = _searched(row, character.creator)
+    row.search_text = search_text(
+        row.name, row.nickname or "", character.creator, all_tags(row.tags, row.own_tags or ())
+    )
     row.personality = storable(character.personality)
     row.supported_languages = [
         storable(language)[:20] for language in list(character.creator_notes_multilingual or {})[:MAX_TAGS]

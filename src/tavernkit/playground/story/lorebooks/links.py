@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, or_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
+    ImportedFile,
     Lorebook,
     LorebookLink,
     Persona,
@@ -151,20 +152,37 @@ def _link_behind(
     )
 
 
-async def places_that_name(session: AsyncSession, owner_id: UUID, name: str) -> list[dict[str, UUID | None]]:
-    """The person's characters, conversations and personas whose files name a book of this name."""
+async def places_that_name(
+    session: AsyncSession, owner_id: UUID, name: str, *, source_id: UUID | None = None
+) -> list[dict[str, UUID | None]]:
+    """The person's characters, conversations and personas whose files name a book of this name; with a source, those
+    that were imported from it."""
+
+    def imported(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
+        of_source = (ImportedFile.source_id == source_id, ImportedFile.target_kind == kind)
+        return true() if source_id is None else id.in_(select(ImportedFile.target_id).where(*of_source))
+
     cards = await session.execute(
         select(Character.id, Character.data).where(
-            Character.owner_id == owner_id, Character.status == "ready", _holds(Character.data, "world", name)
+            Character.owner_id == owner_id,
+            Character.status == "ready",
+            _holds(Character.data, "world", name),
+            imported(Character.id, "character"),
         )
     )
     chats = await session.execute(
         select(Conversation.id, Conversation.settings)
         .join(Space, Space.id == Conversation.space_id)
-        .where(Space.owner_id == owner_id, _holds(Conversation.settings, "world_info", name))
+        .where(
+            Space.owner_id == owner_id,
+            _holds(Conversation.settings, "world_info", name),
+            imported(Conversation.id, "conversation"),
+        )
     )
     personas = await session.execute(
-        select(Persona.id, Persona.file).where(Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name))
+        select(Persona.id, Persona.file).where(
+            Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name), imported(Persona.id, "persona")
+        )
     )
     return [
         *({"character_id": id} for id, data in cards if book_name(data, *CARD) == name),
@@ -339,8 +357,8 @@ async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datet
 
 
 async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool) -> None:
-    """Spaces and conversations say for themselves who may; characters and personas are their owners' own, and a person's
-    stories that person's."""
+    """Spaces and conversations say for themselves who may; characters, personas and all stories are their owners'
+    own."""
     space_id, conversation_id = place["space_id"], place["conversation_id"]
     if space_id is not None:
         await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)

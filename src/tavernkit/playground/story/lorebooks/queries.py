@@ -236,8 +236,8 @@ Key: TypeAlias = tuple[UUID, int, datetime]
 class BooksInPlay(Value, frozen=True, kw_only=True):
     """Books by scope, each in the order of its place; the library's World Info knows what takes precedence.
 
-    `everywhere` are those for all stories of the space's owner and those of the space, SillyTavern's global ones. `own` is the book inside the speaker's card: the
-    library's stages find it there by themselves, so it stands apart.
+    `everywhere` are those for all stories of the space's owner and those of the space, SillyTavern's global ones. `own`
+    is the book inside the speaker's card: the library's stages find it there by themselves, so it stands apart.
     """
 
     everywhere: tuple[Book, ...] = ()

@@ -171,9 +171,14 @@ async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID |
     async with runtime.database.write() as session:
         if preset_id is not None:
             await preset_for(session, viewer, preset_id)
-        value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
-        await session.merge(SiteSetting(key=default_key(viewer.user_id), value=value, updated_at=runtime.clock()))
+        await store_default(runtime, session, viewer.user_id, preset_id)
         return preset_id
+
+
+async def store_default(runtime: Runtime, session: AsyncSession, user_id: UUID, preset_id: UUID | None) -> None:
+    """Write which preset a person's new spaces use into this transaction."""
+    value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
+    await session.merge(SiteSetting(key=default_key(user_id), value=value, updated_at=runtime.clock()))
 
 
 async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt) -> tuple[Preset, ChatPreset]:
