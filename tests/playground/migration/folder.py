@@ -12,8 +12,10 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import Application, FileKind, SourceFile
 from tavernkit.playground.base.database.models import FolderImport, ImportedFile, ImportSource, KeptFile, KeptPiece
+from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.migration import (
     characters,
@@ -25,7 +27,7 @@ from tavernkit.playground.story.migration import (
     settings,
 )
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome, TargetKind
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome, TargetKind
 from tavernkit.playground.story.migration.markers import marker_of, refresh_markers
 from tests.playground.stories import Story
 
@@ -151,11 +153,13 @@ class Import:
                 target_id=known.target_id if known and marker is not None else None,
                 is_changed_here=known is not None and marker != known.marker,
             )
-            handler = HANDLERS[file.kind]
+            handler: ItemHandler = HANDLERS[file.kind]
             try:
                 outcome = await handler.store(session, self.job, item, handler.prepare(self.job, item, data))
             except Refused as refused:
                 return Outcome(verdict="refused", notes=(refused.sentence,))
+            except TavernKitError as error:
+                return Outcome(verdict="refused", notes=(sentence_of(error),))
             await session.flush()
             await refresh_markers(session, self.job)
             if outcome.verdict != "skipped":

@@ -40,9 +40,7 @@ def anna(**fields: Any) -> bytes:
 
 
 async def edited(play: Story, row: Character, description: str) -> None:
-    await edit_character(
-        play.runtime, play.viewer, row.id, version=row.version, fields={"description": description}
-    )
+    await edit_character(play.runtime, play.viewer, row.id, version=row.version, fields={"description": description})
 
 
 async def test_v04_two_annas_with_different_files_are_two_characters(database_url: str, tmp_path: Path) -> None:

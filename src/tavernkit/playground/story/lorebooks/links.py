@@ -6,12 +6,12 @@ Books that a card, a chat or a persona names are linked at the import, whichever
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, or_, select, true, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, exists, or_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -157,17 +157,32 @@ async def places_that_name(
 ) -> list[dict[str, UUID | None]]:
     """The person's characters, conversations and personas whose files name a book of this name; with a source, those
     that were imported from it."""
+    among = _all if source_id is None else _of_source(source_id)
+    return [place for called, place in await _named_places(session, owner_id, name, among) if called == name]
 
-    def imported(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
-        of_source = (ImportedFile.source_id == source_id, ImportedFile.target_kind == kind)
-        return true() if source_id is None else id.in_(select(ImportedFile.target_id).where(*of_source))
 
+async def places_of_single_files(session: AsyncSession, owner_id: UUID) -> dict[str, list[dict[str, UUID | None]]]:
+    """By the name of a book, the person's characters, conversations and personas that name it in their files, and came
+    with no folder."""
+    found: dict[str, list[dict[str, UUID | None]]] = {}
+    for called, place in await _named_places(session, owner_id, None, _of_no_source):
+        found.setdefault(called, []).append(place)
+    return found
+
+
+async def _named_places(
+    session: AsyncSession,
+    owner_id: UUID,
+    name: str | None,
+    among: Callable[[InstrumentedAttribute[UUID], str], ColumnElement[bool]],
+) -> list[tuple[str, dict[str, UUID | None]]]:
+    """Places whose files name this book, or any, each with the name."""
     cards = await session.execute(
         select(Character.id, Character.data).where(
             Character.owner_id == owner_id,
             Character.status == "ready",
             _holds(Character.data, "world", name),
-            imported(Character.id, "character"),
+            among(Character.id, "character"),
         )
     )
     chats = await session.execute(
@@ -176,24 +191,42 @@ async def places_that_name(
         .where(
             Space.owner_id == owner_id,
             _holds(Conversation.settings, "world_info", name),
-            imported(Conversation.id, "conversation"),
+            among(Conversation.id, "conversation"),
         )
     )
     personas = await session.execute(
         select(Persona.id, Persona.file).where(
-            Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name), imported(Persona.id, "persona")
+            Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name), among(Persona.id, "persona")
         )
     )
-    return [
-        *({"character_id": id} for id, data in cards if book_name(data, *CARD) == name),
-        *({"conversation_id": id} for id, data in chats if book_name(data, *CHAT) == name),
-        *({"persona_id": id} for id, data in personas if book_name(data, *PERSONA) == name),
+    found: list[tuple[str, dict[str, UUID | None]]] = [
+        *((book_name(data, *CARD), {"character_id": id}) for id, data in cards),
+        *((book_name(data, *CHAT), {"conversation_id": id}) for id, data in chats),
+        *((book_name(data, *PERSONA), {"persona_id": id}) for id, data in personas),
     ]
+    return [(called, place) for called, place in found if called]
 
 
-def _holds(column: InstrumentedAttribute[dict[str, Json]], key: str, value: str) -> ColumnElement[bool]:
-    """Whether the text that a document is stored as has this field somewhere."""
-    return type_coerce(column, Text).contains(f"{json.dumps(key)}: {json.dumps(value)}", autoescape=True)
+def _all(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:  # noqa: ARG001 - whatever they are
+    return true()
+
+
+def _of_source(source_id: UUID) -> Callable[[InstrumentedAttribute[UUID], str], ColumnElement[bool]]:
+    def among(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
+        of_source = (ImportedFile.source_id == source_id, ImportedFile.target_kind == kind)
+        return id.in_(select(ImportedFile.target_id).where(*of_source))
+
+    return among
+
+
+def _of_no_source(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
+    return ~exists().where(ImportedFile.target_kind == kind, ImportedFile.target_id == id)
+
+
+def _holds(column: InstrumentedAttribute[dict[str, Json]], key: str, value: str | None) -> ColumnElement[bool]:
+    """Whether the text that a document is stored as has this field somewhere, with this text or any."""
+    written = '"' if value is None else json.dumps(value)
+    return type_coerce(column, Text).contains(f"{json.dumps(key)}: {written}", autoescape=True)
 
 
 async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> list[tuple[LorebookLink, str]]:

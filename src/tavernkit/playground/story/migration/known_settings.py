@@ -8,103 +8,55 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import ParseError
+from tavernkit.migration.settings_file import UserSettingsFile, read_user_settings_file
 from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.migration.items import ImportJob
 from tavernkit.playground.story.migration.kept import kept_bytes
 from tavernkit.playground.story.personas.files import BackedUp, read_personas
-from tavernkit.playground.story.settings.sillytavern_file import open_settings, space_patch
+from tavernkit.playground.story.settings.sillytavern_file import space_patch
 from tavernkit.playground.story.settings_schema.resolving import SETTINGS
-from tavernkit.reading import LooseObject, parse_json
-from tavernkit.sillytavern import AuthorsNote, CharacterNote, NotePlacement
-from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, extension_place, extension_role
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject, Value
 
 PATH = "settings.json"
 _CACHED = "settings"
 TEXT_APIS = ("textgenerationwebui", "kobold", "koboldhorde", "novel")
-
-SELECTED: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "chat": (("oai_settings",), "preset_settings_openai"),
-    "text": (("textgenerationwebui_settings",), "preset"),
-    "instruct": (("power_user", "instruct"), "preset"),
-    "context": (("power_user", "context"), "preset"),
-    "system_prompt": (("power_user", "sysprompt"), "name"),
-    "reasoning": (("power_user", "reasoning"), "name"),
+_LIVE: Mapping[str, tuple[str, ...]] = {
+    "openai": ("oai_settings",),
+    "textgenerationwebui": ("textgenerationwebui_settings",),
+    **{name: ("power_user", name) for name in ("instruct", "context", "sysprompt", "reasoning")},
 }
-"""Where the preset in use of each kind is, and which field of it has its name."""
-
-
-class SelectedPreset(Value, frozen=True, kw_only=True):
-    """The preset in use: its name, and everything that the settings themselves say in its place."""
-
-    name: str
-    fields: JsonObject
-
-
-class QuickReplySets(Value, frozen=True, kw_only=True):
-    """The sets in use, each with whether its buttons are shown: everywhere, and by the file of a character's card."""
-
-    everywhere: tuple[tuple[str, bool], ...] = ()
-    characters: Mapping[str, tuple[tuple[str, bool], ...]] = {}
+"""Where the settings have a copy of the preset in use, by what SillyTavern calls its kind."""
 
 
 class FolderSettings(Value, frozen=True, kw_only=True):
-    """The settings of SillyTavern. Files are named as it names them: lorebooks and notes by the stem of a file, tags by
-    the file of a card or the id of a group."""
+    """The settings of SillyTavern. Besides what has a type of its own: personas and regex scripts with everything that
+    the file says about them, the copies of presets in use, and what a space can take over."""
 
-    username: str = ""
-    user_avatar: str = ""
+    file: UserSettingsFile = UserSettingsFile()
+    tag_names: Mapping[str, str] = {}
     personas: tuple[BackedUp, ...] = ()
-    tags: Mapping[str, str] = {}
-    tag_map: Mapping[str, tuple[str, ...]] = {}
-    global_books: tuple[str, ...] = ()
-    extra_books: Mapping[str, tuple[str, ...]] = {}
     scripts: tuple[JsonObject, ...] = ()
-    variables: Mapping[str, Json] = {}
-    note: AuthorsNote = AuthorsNote()
-    character_notes: Mapping[str, CharacterNote] = {}
-    quick_replies: QuickReplySets = QuickReplySets()
-    background: str = ""
-    main_api: str = ""
-    selected: Mapping[str, SelectedPreset] = {}
+    live: Mapping[str, JsonObject] = {}
     patch: Mapping[str, Mapping[str, Json]] = {}
 
     def tags_of(self, key: str) -> dict[str, str]:
         """The tags of a card's file or of a group: their ids and names."""
-        return {id: self.tags[id] for id in self.tag_map.get(key, ()) if id in self.tags}
+        return {id: self.tag_names[id] for id in self.file.tag_map.get(key, ()) if id in self.tag_names}
 
 
 def read_folder_settings(data: bytes) -> FolderSettings:
     """Read a settings file; raises ParseError."""
-    source = open_settings(data)
-    lore = source.nested("world_info_settings").nested("world_info")
-    extensions = source.nested("extension_settings")
-    note = extensions.nested("note")
-    quick_replies = extensions.nested("quickReplyV2")
-    tags = {tag.text("id"): titled(tag.text("name"), "") for tag in source.objects("tags")}
+    file = read_user_settings_file(data)
+    document = parse_json(data, what="The settings file")
+    source = LooseObject(document if isinstance(document, dict) else {}, ReportBuilder())
     return FolderSettings(
-        username=source.text("username"),
-        user_avatar=source.text("user_avatar"),
+        file=file,
+        tag_names={tag.id: name for tag in file.tags if (name := titled(tag.name, ""))},
         personas=tuple(read_personas(source.nested("power_user"))),
-        tags={id: name for id, name in tags.items() if id and name},
-        tag_map=_texts_by_key(source.nested("tag_map")),
-        global_books=_texts(lore, "globalSelect"),
-        extra_books={one.text("name"): _texts(one, "extraBooks") for one in lore.objects("charLore")},
-        scripts=tuple(one.source for one in extensions.objects("regex")),
-        variables=extensions.nested("variables").object("global"),
-        note=_note(note),
-        character_notes=_character_notes(note),
-        quick_replies=QuickReplySets(
-            everywhere=_sets(quick_replies.nested("config")),
-            characters={
-                key: _sets(quick_replies.nested("characterConfigs").nested(key))
-                for key in quick_replies.object("characterConfigs")
-            },
-        ),
-        background=source.nested("background").text("name"),
-        main_api=source.text("main_api", default="openai"),
-        selected=_selected(source),
+        scripts=tuple(one.source for one in source.nested("extension_settings").objects("regex")),
+        live={kind: fields for kind, places in _LIVE.items() if (fields := _part(source, places))},
         patch={**space_patch(source), **_further(source)},
     )
 
@@ -126,50 +78,19 @@ def remember(job: ImportJob, settings: FolderSettings) -> None:
     job.cache[_CACHED] = settings
 
 
-def _texts(source: LooseObject, key: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for one in source.items(key) if isinstance(one, str) and one))
-
-
-def _texts_by_key(source: LooseObject) -> dict[str, tuple[str, ...]]:
-    return {key: _texts(source, key) for key in source.source}
-
-
-def _sets(source: LooseObject) -> tuple[tuple[str, bool], ...]:
-    return tuple((one.text("set"), one.flag("isVisible", default=True)) for one in source.objects("setList"))
-
-
-def _note(source: LooseObject) -> AuthorsNote:
-    usual = AuthorsNote()
-    return AuthorsNote(
-        text=source.text("default"),
-        position=extension_place(source.one_of("defaultPosition", tuple(ExtensionPosition), default=1)),
-        depth=source.integer("defaultDepth", default=usual.depth),
-        role=extension_role(source.one_of("defaultRole", range(len(ROLES)))),
-        interval=source.integer("defaultInterval", default=usual.interval),
-        scan=source.flag("allowWIScan"),
-    )
-
-
-def _character_notes(source: LooseObject) -> dict[str, CharacterNote]:
-    placements = {place.value: place for place in NotePlacement}
+def valid(group: str, fields: Mapping[str, Json]) -> dict[str, Json]:
+    """Those of the settings of a group that can have the value that they shall have."""
     return {
-        one.text("name"): CharacterNote(
-            text=one.text("prompt"), placement=placements.get(one.integer("position"), NotePlacement.REPLACE)
-        )
-        for one in source.objects("chara")
-        if one.flag("useChara") and one.text("prompt")
+        name: value
+        for name, value in fields.items()
+        if value is not None and SETTINGS[f"{group}.{name}"].problem(value) is None
     }
 
 
-def _selected(source: LooseObject) -> dict[str, SelectedPreset]:
-    found: dict[str, SelectedPreset] = {}
-    for kind, (places, key) in SELECTED.items():
-        part = source
-        for place in places:
-            part = part.nested(place)
-        if part.source:
-            found[kind] = SelectedPreset(name=part.text(key), fields=part.source)
-    return found
+def _part(source: LooseObject, places: tuple[str, ...]) -> JsonObject:
+    for place in places:
+        source = source.nested(place)
+    return source.source
 
 
 def _further(source: LooseObject) -> dict[str, dict[str, Json]]:
@@ -191,15 +112,6 @@ def _further(source: LooseObject) -> dict[str, dict[str, Json]]:
         "space": {"relax_message_trim": power_user.optional_flag("disable_group_trimming")},
     }
     return {group: kept for group, fields in values.items() if (kept := valid(group, fields))}
-
-
-def valid(group: str, fields: Mapping[str, Json]) -> dict[str, Json]:
-    """Those of the settings of a group that can have the value that they shall have."""
-    return {
-        name: value
-        for name, value in fields.items()
-        if value is not None and SETTINGS[f"{group}.{name}"].problem(value) is None
-    }
 
 
 def _stop_strings(text: str) -> Json:

@@ -16,11 +16,11 @@ from tavernkit.migration.files import FileKind
 from tavernkit.playground.base.database.models import ImportedFile, Lorebook
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.lorebooks.links import link_book, places_that_name
+from tavernkit.playground.story.lorebooks.links import link_book, places_of_single_files, places_that_name
 from tavernkit.playground.story.lorebooks.queries import lorebook_of
 from tavernkit.playground.story.lorebooks.service import replace_book, store_book, written_book
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
-from tavernkit.playground.story.migration.known_settings import known_settings
+from tavernkit.playground.story.migration.known_settings import FolderSettings, known_settings
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, stem_of, step_for
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Value
@@ -93,18 +93,24 @@ def _books(job: ImportJob) -> dict[str, UUID]:
 
 
 async def _connect(session: AsyncSession, job: ImportJob, stem: str, row: Lorebook) -> None:
-    """Link a new book with what earlier imports of the source have brought that names it."""
-    if not await _has_places(session, job):
-        return
-    places = await places_that_name(session, job.viewer.user_id, row.name, source_id=job.source_id)
-    settings = await known_settings(session, job)
-    if settings is not None:
-        if stem in settings.global_books:
+    """Link a new book with what has come earlier and names it: with single files, or from this source."""
+    places = [*(await _single_files(session, job)).get(row.name, ())]
+    if await _has_places(session, job):
+        places += await places_that_name(session, job.viewer.user_id, row.name, source_id=job.source_id)
+        settings = await known_settings(session, job) or FolderSettings()
+        if stem in settings.file.global_books:
             places.append({"user_id": job.viewer.user_id})
-        for card, books in settings.extra_books.items():
+        for card, books in settings.file.extra_books.items():
             if stem in books:
                 places.append({"character_id": await job.target_of(session, f"characters/{card}.png")})
     await link_book(job.runtime, session, row.id, row.name, [place for place in places if any(place.values())])
+
+
+async def _single_files(session: AsyncSession, job: ImportJob) -> dict[str, list[dict[str, UUID | None]]]:
+    if "single files" not in job.cache:
+        job.cache["single files"] = await places_of_single_files(session, job.viewer.user_id)
+    found: dict[str, list[dict[str, UUID | None]]] = job.cache["single files"]
+    return found
 
 
 async def _has_places(session: AsyncSession, job: ImportJob) -> bool:

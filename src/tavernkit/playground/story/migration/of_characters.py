@@ -20,16 +20,17 @@ async def give_settings(
     avatar: str,
     *,
     before: FolderSettings | None = None,
-) -> list[str]:
-    """Give a character its tags, and link its further lorebooks; the missing ones of these.
+) -> None:
+    """Give a character its tags, and link its further lorebooks.
 
     `before` are the settings of the import before, of which whatever was taken away here stays away.
     """
     _give_tags(row, settings.tags_of(avatar))
     card = stem_of(avatar)
-    known = () if before is None else before.extra_books.get(card, ())
-    new = [stem for stem in settings.extra_books.get(card, ()) if stem not in known]
-    return [stem for stem in new if not await link_world(session, job, stem, character_id=row.id)]
+    known = () if before is None else before.file.extra_books.get(card, ())
+    for stem in settings.file.extra_books.get(card, ()):
+        if stem not in known:
+            await link_world(session, job, stem, character_id=row.id)
 
 
 def _give_tags(row: Character, tags: dict[str, str]) -> None:

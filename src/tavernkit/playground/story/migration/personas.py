@@ -149,7 +149,6 @@ async def store_personas(
     characters = await _characters(session, job, backed_up)
     has_default = any(row.is_default for row in await all_personas(session, job.viewer.user_id))
     conflicts: list[str] = []
-    missing: list[str] = []
     for one in backed_up:
         row = rows.get(one.avatar)
         before = None if row is None or "entry" not in row.file else _before(row)
@@ -171,9 +170,8 @@ async def store_personas(
         if before is None:
             new.append(row)
         book = LooseObject(one.entry, ReportBuilder()).text("lorebook")
-        is_new = book and (before is None or before.lorebook != one.lorebook)
-        if is_new and not await link_world(session, job, book, persona_id=row.id):
-            missing.append(book)
+        if before is None or before.lorebook != one.lorebook:
+            await link_world(session, job, book, persona_id=row.id)
         await _connect(session, job, row, before, one, characters)
         if one.is_default and not has_default:
             row.is_default = has_default = True
@@ -182,8 +180,6 @@ async def store_personas(
     await lock_chats(job.runtime, session, new)
     if backed_up:
         notes.insert(0, _("Personas: {names}.", names=some([one.name for one in backed_up])))
-    if missing:
-        notes.append(_("Lorebooks of personas that are missing: {names}.", names=some(missing)))
     if conflicts:
         names = some(conflicts)
         notes.append(

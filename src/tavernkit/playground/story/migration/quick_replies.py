@@ -67,13 +67,14 @@ HANDLERS: Mapping[FileKind, ItemHandler] = {"quick_replies": QuickReplyHandler()
 
 
 async def sets_of(session: AsyncSession, job: ImportJob) -> dict[str, QuickReplySet]:
-    """The sets of this source by the names of their files, which are those by which the settings call them."""
+    """The sets of this source by their names in it, and by those of their files."""
     rows = await session.execute(
         select(ImportedFile.path, QuickReplySet)
         .join(QuickReplySet, QuickReplySet.id == ImportedFile.target_id)
         .where(ImportedFile.source_id == job.source_id, ImportedFile.target_kind == "quick_replies")
     )
-    return {stem_of(path): row for path, row in rows}
+    found = [(path, row) for path, row in rows]
+    return {str(row.data["name"]): row for _path, row in found} | {stem_of(path): row for path, row in found}
 
 
 async def quick_replies_bytes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 from uuid import UUID
 
 from sqlalchemy import delete, select
@@ -16,7 +17,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import load_only
 
 from tavernkit.migration.files import FileKind
-from tavernkit.playground.base.database.models import Character, ImportedFile, LorebookLink, QuickReplyLink
+from tavernkit.migration.settings_file import QuickReplyChoice, SettingsReference
+from tavernkit.playground.base.database.models import (
+    Character,
+    ImportedFile,
+    ImportItem,
+    LorebookLink,
+    QuickReplyLink,
+)
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.refused import Refused
@@ -31,6 +39,7 @@ from tavernkit.playground.story.migration.lorebooks import book_of, link_world
 from tavernkit.playground.story.migration.of_characters import give_settings
 from tavernkit.playground.story.migration.outcomes import some, stem_of
 from tavernkit.playground.story.migration.personas import store_personas
+from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.migration.quick_replies import sets_of
 from tavernkit.playground.story.migration.space_defaults import store_presets_in_use
 from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals, check_variable, read_globals
@@ -43,6 +52,15 @@ from tavernkit.playground.story.scripts.service import change_list, completed
 from tavernkit.values import Json, JsonObject
 
 CHARACTERS_AT_ONCE = 200
+PATHS_AT_ONCE = 500
+MISSING_NAMED = 50
+_PRESETS = {
+    "openai": FOLDERS["chat"],
+    "textgenerationwebui": FOLDERS["text"],
+    "sysprompt": FOLDERS["system_prompt"],
+    **{kind: FOLDERS[kind] for kind in ("instruct", "context", "reasoning")},
+}
+"""Where the presets are of the kinds that SillyTavern calls so."""
 
 
 class SettingsHandler:
@@ -54,7 +72,7 @@ class SettingsHandler:
     async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: FolderSettings) -> Outcome:
         settings, before = prepared, await known_settings(session, job) or FolderSettings()
         await lock_owner(session, job.viewer)
-        user = (settings.user_avatar, settings.username)
+        user = (settings.file.user_avatar, settings.file.user_name)
         notes = [
             *await store_personas(session, job, item, settings.personas, user),
             *await _store_about_characters(session, job, settings, before),
@@ -63,6 +81,7 @@ class SettingsHandler:
             *await _store_quick_replies(session, job, settings, before),
             *await _store_variables(session, job, item, settings, before),
             *await _store_presets(session, job, settings),
+            *await _missing(session, job, settings),
             _(
                 "New stories of this import get the preset in use, the author's notes, the background and the settings "
                 "of lorebooks and macros. Everything else is kept."
@@ -81,12 +100,9 @@ async def _store_about_characters(
     """Give characters their tags and further lorebooks."""
     cards = await _cards(session, job)
     stems = {stem_of(avatar): avatar for avatar in cards}
-    wanted = {
-        *settings.tag_map,
-        *before.tag_map,
-        *(stems[card] for card in settings.extra_books if card in stems),
-    }
-    tagged, missing = 0, list[str]()
+    extra = settings.file.extra_books
+    wanted = {*settings.file.tag_map, *before.file.tag_map, *(stems[card] for card in extra if card in stems)}
+    tagged = 0
     avatars = {cards[avatar]: avatar for avatar in sorted(wanted) if avatar in cards}
     ids = iter(avatars)
     columns = load_only(Character.search_text, Character.tags, Character.own_tags, Character.file)
@@ -94,39 +110,30 @@ async def _store_about_characters(
         of_them = select(Character).where(Character.id.in_(some_ids), Character.status == "ready")
         for row in await session.scalars(of_them.options(columns).with_for_update()):
             avatar = avatars[row.id]
-            missing += await give_settings(session, job, settings, row, avatar, before=before)
+            await give_settings(session, job, settings, row, avatar, before=before)
             tagged += bool(settings.tags_of(avatar))
         await session.flush()
     notes: list[str] = []
     if tagged:
         notes.append(ngettext("{count} character has tags.", "{count} characters have tags.", tagged))
-    if settings.tags:
+    if settings.file.tags:
         notes.append(_("Colors and folders of tags, and tags of groups, are kept."))
-    lost = sorted(card for card, books in settings.extra_books.items() if books and card not in stems)
-    if lost:
-        notes.append(_("Further lorebooks of characters that are missing: {names}.", names=some(lost)))
-    return [*notes, *_missing_books(missing)]
+    return notes
 
 
 async def _store_global_books(
     session: AsyncSession, job: ImportJob, settings: FolderSettings, before: FolderSettings
 ) -> list[str]:
     """Use the global lorebooks in all stories."""
-    user_id = job.viewer.user_id
-    for stem in before.global_books:
-        book_id = None if stem in settings.global_books else await book_of(session, job, stem)
+    user_id, books = job.viewer.user_id, settings.file.global_books
+    for stem in before.file.global_books:
+        book_id = None if stem in books else await book_of(session, job, stem)
         if book_id is not None:
             unlinked = delete(LorebookLink).where(LorebookLink.lorebook_id == book_id, LorebookLink.user_id == user_id)
             await session.execute(unlinked)
-    new = [stem for stem in settings.global_books if stem not in before.global_books]
-    missing = [stem for stem in new if not await link_world(session, job, stem, user_id=user_id)]
-    linked = [stem for stem in new if stem not in missing]
-    notes = [_("Lorebooks in all stories: {names}.", names=some(linked))] if linked else []
-    return [*notes, *_missing_books(missing)]
-
-
-def _missing_books(stems: Sequence[str]) -> list[str]:
-    return [_("Lorebooks that are missing: {names}.", names=some(list(dict.fromkeys(stems))))] if stems else []
+    new = [stem for stem in books if stem not in before.file.global_books]
+    linked = [stem for stem in new if await link_world(session, job, stem, user_id=user_id)]
+    return [_("Lorebooks in all stories: {names}.", names=some(linked))] if linked else []
 
 
 async def _store_scripts(
@@ -176,9 +183,9 @@ async def _store_scripts(
 
 
 def _same(script: JsonObject, among: Iterable[JsonObject]) -> JsonObject | None:
-    """The script that this one is a version of: of the same id, or else the same in everything."""
+    """The script that this one is a version of: that of its id; if it has none, one that says the same."""
     id = script.get("id")
-    return next((one for one in among if (id and one.get("id") == id) or _said(one) == _said(script)), None)
+    return next((one for one in among if (one.get("id") == id if id else _said(one) == _said(script))), None)
 
 
 def _said(script: JsonObject) -> JsonObject:
@@ -189,35 +196,28 @@ async def _store_quick_replies(
     session: AsyncSession, job: ImportJob, settings: FolderSettings, before: FolderSettings
 ) -> list[str]:
     """Use sets of quick replies where the settings use them."""
-    used, earlier = settings.quick_replies, before.quick_replies
-    if used == earlier:
-        return []
-    sets, cards, missing = await sets_of(session, job), await _cards(session, job), list[str]()
-    places: list[tuple[dict[str, UUID], Sequence[tuple[str, bool]], Sequence[tuple[str, bool]]]] = [
-        ({"user_id": job.viewer.user_id}, used.everywhere, earlier.everywhere),
+    used, earlier = settings.file, before.file
+    sets, cards = await sets_of(session, job), await _cards(session, job)
+    places: list[tuple[dict[str, UUID], Sequence[QuickReplyChoice], Sequence[QuickReplyChoice]]] = [
+        ({"user_id": job.viewer.user_id}, used.quick_replies, earlier.quick_replies),
         *(
-            ({"character_id": cards[avatar]}, listed, earlier.characters.get(avatar, ()))
-            for avatar, listed in used.characters.items()
+            ({"character_id": cards[avatar]}, listed, earlier.character_quick_replies.get(avatar, ()))
+            for avatar, listed in used.character_quick_replies.items()
             if avatar in cards
         ),
     ]
     for columns, listed, known in places:
-        for name, visible in listed:
-            if name not in sets:
-                missing.append(name)
-            elif (name, visible) not in known:
-                await use_at(job.runtime, session, sets[name], columns, visible=visible)
-        kept = {name for name, _visible in listed}
-        gone = [sets[name].id for name, _visible in known if name not in kept and name in sets]
+        for choice in listed:
+            if choice.name in sets and choice not in known:
+                await use_at(job.runtime, session, sets[choice.name], columns, visible=choice.is_visible)
+        kept = {choice.name for choice in listed}
+        gone = [sets[choice.name].id for choice in known if choice.name not in kept and choice.name in sets]
         if gone:
             ((column, place),) = columns.items()
             of_place = (QuickReplyLink.set_id.in_(gone), getattr(QuickReplyLink, column) == place)
             await session.execute(delete(QuickReplyLink).where(*of_place))
-    shown = [name for name, _visible in used.everywhere if name in sets]
-    notes: list[str] = [_("Quick replies in all stories: {names}.", names=some(shown))] if shown else []
-    if missing:
-        notes.append(_("Quick replies that are missing: {names}.", names=some(missing)))
-    return notes
+    shown = [choice.name for choice in used.quick_replies if choice.name in sets]
+    return [_("Quick replies in all stories: {names}.", names=some(shown))] if shown else []
 
 
 async def _store_variables(
@@ -228,10 +228,11 @@ async def _store_variables(
     new: dict[str, Json] = {}
     conflicts: list[str] = []
     unusable: list[str] = []
-    for name, value in settings.variables.items():
-        if known.get(name) == value and name in known:
+    earlier = before.file.variables
+    for name, value in settings.file.variables.items():
+        if name in known and known[name] == value:
             continue
-        is_as_before = name in before.variables and known.get(name) == before.variables[name]
+        is_as_before = name in earlier and known.get(name) == earlier[name]
         if name in known and not is_as_before and item.conflict != "replace":
             conflicts.append(name)
             continue
@@ -266,6 +267,56 @@ async def _store_presets(session: AsyncSession, job: ImportJob, settings: Folder
     if not found:
         return []
     return [_("Presets in use: {names}.", names=some([row.name for row in found.values()]))]
+
+
+async def _missing(session: AsyncSession, job: ImportJob, settings: FolderSettings) -> list[str]:
+    """Which files the settings name that are not among the files of the source."""
+    spellings = {paths[0]: paths for one in settings.file.references if (paths := _paths(one))}
+    every = [path for paths in spellings.values() for path in paths]
+    there: set[str] = set()
+    for start in range(0, len(every), PATHS_AT_ONCE):
+        paths = every[start : start + PATHS_AT_ONCE]
+        imported = select(ImportedFile.path).where(
+            ImportedFile.source_id == job.source_id, ImportedFile.path.in_(paths)
+        )
+        scanned = select(ImportItem.path).where(ImportItem.import_id == job.import_id, ImportItem.path.in_(paths))
+        there |= {*await session.scalars(imported), *await session.scalars(scanned)}
+    missing = [path for path, paths in spellings.items() if not there.intersection(paths)]
+    if not missing:
+        return []
+    sentence = ngettext(
+        "The settings name {count} file that is missing: {names}.",
+        "The settings name {count} files that are missing: {names}.",
+        len(missing),
+        names=some(missing, MISSING_NAMED),
+    )
+    return [sentence]
+
+
+def _paths(reference: SettingsReference) -> list[str]:
+    """Where the file that the settings name can be."""
+    name = reference.name
+    match reference.kind:
+        case "character":
+            return [f"characters/{name}"]
+        case "character_stem":
+            return [f"characters/{name}.png", f"characters/{name}.webp"]
+        case "group":
+            return [f"groups/{name}.json"]
+        case "world":
+            return [f"worlds/{name}.json"]
+        case "persona_picture":
+            return [f"User Avatars/{name}"]
+        case "quick_replies":
+            return [f"QuickReplies/{name}.json"]
+        case "background":
+            return [f"backgrounds/{name}"]
+        case "file":
+            return [unquote(name).lstrip("/")]
+        case "preset":
+            # A selected preset of KoboldAI or NovelAI may be built in.
+            folder = _PRESETS.get(reference.detail)
+            return [f"{folder}/{name}.{ending}" for ending in ("json", "settings")] if folder else []
 
 
 async def _cards(session: AsyncSession, job: ImportJob) -> dict[str, UUID]:

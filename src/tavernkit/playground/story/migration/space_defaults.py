@@ -11,13 +11,12 @@ from uuid import UUID, uuid5
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Character, Preset, Space
-from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.personas import connected_persona
 from tavernkit.playground.story.migration.items import ImportJob
 from tavernkit.playground.story.migration.known_settings import (
     TEXT_APIS,
     FolderSettings,
-    SelectedPreset,
     known_settings,
     valid,
 )
@@ -28,18 +27,19 @@ from tavernkit.playground.story.presets.queries import KINDS, original_of
 from tavernkit.playground.story.presets.service import replace_preset, store_preset
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.reading import ReportBuilder
+from tavernkit.sillytavern import AuthorsNote
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.values import Json, JsonObject, Value
 
-_SETTINGS: Mapping[str, str] = {
-    "chat": "preset_id",
-    "text": "preset_id",
-    "instruct": "instruct_id",
-    "context": "context_id",
-    "system_prompt": "system_prompt_id",
-    "reasoning": "reasoning_id",
+_SETTINGS: Mapping[str, tuple[str, str]] = {
+    "chat": ("preset_id", "openai"),
+    "text": ("preset_id", "textgenerationwebui"),
+    "instruct": ("instruct_id", "instruct"),
+    "context": ("context_id", "context"),
+    "system_prompt": ("system_prompt_id", "sysprompt"),
+    "reasoning": ("reasoning_id", "reasoning"),
 }
-"""Which setting of a space names a preset of each kind."""
+"""Which setting of a space names a preset of each kind, and what SillyTavern calls the kind."""
 _OF_THE_COPY = frozenset({"name", "preset", "enabled", "bind_to_context"})
 """What only the copy of a template in the settings says."""
 
@@ -67,20 +67,21 @@ async def space_defaults(session: AsyncSession, job: ImportJob, character_path: 
     settings = await known_settings(session, job)
     if settings is None:
         return SpaceDefaults()
-    note = settings.note
+    note = settings.file.note or AuthorsNote()
     named = await presets_in_use(session, job, settings)
     patch = {
         **settings.patch,
-        "model": {_SETTINGS[kind]: str(id) for kind, id in named.items()},
+        "model": {_SETTINGS[kind][0]: str(id) for kind, id in named.items()},
         "authors_note": valid("authors_note", {name: getattr(note, name) for name in note.__struct_fields__})
         | _note_of(settings, character_path),
     }
-    persona = await _connected(session, job, character_path) or await persona_of(session, job, settings.user_avatar)
+    connected = await _connected(session, job, character_path)
+    in_use = None if connected else await persona_of(session, job, settings.file.user_avatar)
     return SpaceDefaults(
         patch={group: fields for group, fields in patch.items() if fields},
-        background_sha256=await background_blob(session, job, settings.background),
-        persona_id=persona if persona is None or isinstance(persona, UUID) else persona.id,
-        user_name=storable(settings.username)[:200],
+        background_sha256=await background_blob(session, job, settings.file.background),
+        persona_id=connected if in_use is None else in_use.id,
+        user_name=titled(settings.file.user_name, ""),
     )
 
 
@@ -100,13 +101,12 @@ async def store_presets_in_use(session: AsyncSession, job: ImportJob, settings: 
     """Make presets of the copies in the settings that differ from their files; all presets in use, by their kinds."""
     found: dict[str, Preset] = {}
     for kind in _kinds_in_use(settings):
-        selected = settings.selected[kind]
-        document = _as_preset(kind, selected)
-        named = await preset_of(session, job, kind, selected.name)
+        name, document = _selected(settings, kind)
+        named = await preset_of(session, job, kind, name)
         if named is not None and not await _differs(session, kind, named, document):
             found[kind] = named
         elif document:
-            found[kind] = await _store_live(session, job, kind, selected.name, document)
+            found[kind] = await _store_live(session, job, kind, name, document)
     job.cache["presets in use"] = {kind: row.id for kind, row in found.items()}
     return found
 
@@ -116,10 +116,10 @@ async def presets_in_use(session: AsyncSession, job: ImportJob, settings: Folder
     if "presets in use" not in job.cache:
         ids: dict[str, UUID] = {}
         for kind in _kinds_in_use(settings):
-            selected = settings.selected[kind]
+            name, document = _selected(settings, kind)
             live = await session.get(Preset, live_preset_ids(job.source_id)[kind])
-            named = await preset_of(session, job, kind, selected.name)
-            if named is not None and await _differs(session, kind, named, _as_preset(kind, selected)):
+            named = await preset_of(session, job, kind, name)
+            if named is not None and await _differs(session, kind, named, document):
                 named = live or named
             if (row := named or live) is not None:
                 ids[kind] = row.id
@@ -130,22 +130,20 @@ async def presets_in_use(session: AsyncSession, job: ImportJob, settings: Folder
 
 def _kinds_in_use(settings: FolderSettings) -> list[str]:
     """Chat completion has a preset; text completion has one and templates. A template may be switched off."""
-    kinds = ["chat", "reasoning"] if settings.main_api not in TEXT_APIS else ["reasoning"]
-    if settings.main_api in TEXT_APIS:
-        kinds += ["context", *(kind for kind in ("instruct", "system_prompt") if _is_enabled(settings, kind))]
-    if settings.main_api == "textgenerationwebui":
+    api = settings.file.main_api
+    kinds = ["reasoning", "context", "instruct", "system_prompt"] if api in TEXT_APIS else ["reasoning", "chat"]
+    if api == "textgenerationwebui":
         kinds.append("text")
-    return [kind for kind in kinds if kind in settings.selected]
+    copies = {kind: settings.live.get(_SETTINGS[kind][1], {}) for kind in kinds}
+    return [kind for kind, copy in copies.items() if copy and copy.get("enabled") is not False]
 
 
-def _is_enabled(settings: FolderSettings, kind: str) -> bool:
-    return kind in settings.selected and settings.selected[kind].fields.get("enabled") is not False
-
-
-def _as_preset(kind: str, selected: SelectedPreset) -> dict[str, Json]:
-    """The copy in the settings as a preset's file: the fields that such files have."""
-    read = decode(KINDS[kind], selected.fields, ReportBuilder())
-    return {key: value for key, value in (read.spelling or {}).items() if key not in _OF_THE_COPY}
+def _selected(settings: FolderSettings, kind: str) -> tuple[str, dict[str, Json]]:
+    """The name of the preset in use, and its copy in the settings as a file: with the fields that such files have."""
+    called = _SETTINGS[kind][1]
+    read = decode(KINDS[kind], settings.live[called], ReportBuilder())
+    document = {key: value for key, value in (read.spelling or {}).items() if key not in _OF_THE_COPY}
+    return settings.file.presets.get(called, ""), document
 
 
 async def _differs(session: AsyncSession, kind: str, row: Preset, live: JsonObject) -> bool:
@@ -170,8 +168,8 @@ async def _store_live(session: AsyncSession, job: ImportJob, kind: str, name: st
 
 
 def _note_of(settings: FolderSettings, character_path: str) -> dict[str, Json]:
-    note = settings.character_notes.get(PurePosixPath(character_path).stem) if character_path else None
-    if note is None:
+    note = settings.file.character_notes.get(PurePosixPath(character_path).stem) if character_path else None
+    if note is None or not note.text:
         return {}
     fields: dict[str, Any] = {"character_text": note.text, "character_placement": note.placement.name.lower()}
     return valid("authors_note", fields)
