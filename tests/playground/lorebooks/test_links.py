@@ -1,6 +1,7 @@
 """Books in use, and which of them take part in a prompt."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,6 +19,7 @@ from tavernkit.playground.story.lorebooks.queries import BookCache, BooksInPlay,
 from tavernkit.playground.story.lorebooks.service import add_entry, import_lorebook
 from tavernkit.playground.story.personas.documents import NewPersona
 from tavernkit.playground.story.personas.service import create_persona, import_personas
+from tavernkit.playground.story.spaces.service import create_space
 from tests.characters import card_files
 from tests.playground.characters.builders import brought
 from tests.playground.chatfiles.moving import bring_in, lines
@@ -25,7 +27,7 @@ from tests.playground.lorebooks.test_files import imported
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
-from tests.playground.support.web import api_client
+from tests.playground.support.web import api_client, browser
 
 pytestmark = pytest.mark.anyio
 
@@ -206,6 +208,31 @@ async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path:
             assert (
                 await api.post("/lorebook_links", json={"lorebook_id": str(books[0].id), **wrong})
             ).status_code == 422
+
+
+async def test_a_book_in_all_stories_is_attached_beside_a_chat(database_url: str, tmp_path: Path) -> None:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play, browser(play.runtime, play.user_id) as web:
+        book = await imported(play, world("Sea"))
+        lore = f"/conversations/{play.conversation_id}/panel/lore"
+        assert '<option value="everywhere">All stories</option>' in (await web.get(lore)).text
+        await web.post(lore, data={"lorebook_id": str(book.id), "place": "everywhere"})
+        assert await linked(play, user_id=play.user_id) == ["Sea"]
+        assert re.search(r'book-place"><span dir="auto">All stories</span>', (await web.get(lore)).text)
+        other = await create_space(play.runtime, play.viewer)
+        assert "Sea" in (await web.get(f"/conversations/{other.conversation.id}/panel/lore")).text
+        ((link, _),) = await lorebooks_at(play.runtime, viewer(play), LinkPlace(user_id=play.user_id))
+        await web.post(f"{lore}/{link.id}", data={"enabled": "false"})
+        places = await Places.of(play)
+        assert (await places.books(play, BookCache())).everywhere == ()
+        await web.post(f"{lore}/{link.id}/detach")
+        assert await linked(play, user_id=play.user_id) == []
+
+
+async def test_nobody_uses_books_in_the_stories_of_others(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
+        book = await imported(play, world("Sea"))
+        new = NewLink(lorebook_id=book.id, user_id=uuid4())
+        assert (await refusal_of(attach_lorebook(play.runtime, viewer(play), new))).code == "not_found"
 
 
 async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path: Path) -> None:

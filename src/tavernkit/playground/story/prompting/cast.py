@@ -111,7 +111,7 @@ async def load_cast(
         voice=voice,
         character=cards[voice.id],
         file=_file(rows[voice.character_id]),
-        tags=_tags(rows[voice.character_id]),
+        tags=(*cards[voice.id].tags, *_own_tags(rows[voice.character_id])),
         user=user,
         person=person,
         persona_id=None if persona is None else persona.id,
@@ -165,9 +165,9 @@ def _file(row: models.Character) -> str:
     return PurePath(str(row.file.get("avatar") or character_key(row.name))).stem
 
 
-def _tags(row: models.Character) -> tuple[str, ...]:
+def _own_tags(row: models.Character) -> tuple[str, ...]:
     ids = row.file.get("tags", {})
-    return (*row.tags, *row.own_tags, *(id for id, name in ids.items() if name in row.own_tags))
+    return (*row.own_tags, *(id for id, name in ids.items() if name in row.own_tags))
 
 
 def _cards(
