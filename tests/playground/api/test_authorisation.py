@@ -91,6 +91,7 @@ TABLE = {
         "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
         "GET /characters/{character_id}/versions/{number}", "POST /characters/{character_id}/restore",
         "GET /characters/{character_id}/export", "PUT /characters/{character_id}/avatar",
+        "PUT /characters/{character_id}/tags",
         "POST /characters/{character_id}/assets", "PATCH /characters/{character_id}/assets/{asset_id}",
         "DELETE /characters/{character_id}/assets/{asset_id}",
         "POST /characters/{character_id}/assets/{asset_id}/main",
@@ -266,6 +267,7 @@ TABLE = {
         "POST /characters/{character_id}/stories (page)",
         "POST /characters/{character_id}/edit (page)", "POST /characters/{character_id}/picture (page)",
         "POST /characters/{character_id}/pictures (page)", "POST /characters/{character_id}/lorebook (page)",
+        "POST /characters/{character_id}/tags (page)",
         "POST /characters/{character_id}/lorebook/save (page)",
         "POST /characters/{character_id}/pictures/{asset_id} (page)",
         "POST /characters/{character_id}/pictures/{asset_id}/main (page)",
@@ -461,6 +463,7 @@ REQUESTS = {
     "PATCH /characters/{character_id}": Ask(json={"version": 1, "description": "Small."}),
     "POST /characters/{character_id}/restore": Ask(json={"version": 2, "number": 1}, needs=("number",)),
     "PUT /characters/{character_id}/avatar": Ask(files=a_file(picture("red"), "red.png"), query="?version=1"),
+    "PUT /characters/{character_id}/tags": Ask(json={"tags": ["noir"]}),
     "POST /characters/{character_id}/assets": Ask(
         files=a_file(picture("red"), "red.png", field="files"), query="?kind=emotion"
     ),
@@ -668,6 +671,7 @@ REQUESTS = {
     "POST /characters/{character_id}/edit (page)": Ask(data={"version": "1", "description": "Small."}),
     "POST /characters/{character_id}/picture (page)": Ask(files=a_file(picture("red"), "red.png")),
     "POST /characters/{character_id}/lorebook/save (page)": Ask(data={"version": "1"}, needs=("embedded_book_id",)),
+    "POST /characters/{character_id}/tags (page)": Ask(data={"tags": "noir, kind"}),
     "POST /characters/{character_id}/pictures (page)": Ask(files=a_file(picture("red"), "red.png", field="files")),
     "POST /characters/{character_id}/pictures/{asset_id} (page)": Ask(data={"name": "delight", "kind": "emotion"}),
     "POST /characters/{character_id}/versions/{number}/restore (page)": Ask(data={"version": "2"}),

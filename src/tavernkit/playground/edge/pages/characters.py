@@ -216,6 +216,14 @@ async def _merged_page(caller: Caller, character_id: UUID, typed: CardForm, vers
     return await _edit_page(caller, edit_view(row, merged.form, now=merged.now, problem=problem), refused)
 
 
+@router.post("/characters/{character_id}/tags")
+async def change_tags(
+    caller: PageCaller, character_id: UUID, tags: Annotated[str, Form(max_length=50_000)] = ""
+) -> Response:
+    await service.change_own_tags(*caller, character_id, tags.split(","))
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
+
+
 @router.get("/characters/{character_id}/pictures")
 async def pictures(caller: PageCaller, character_id: UUID, after: After = None) -> HTMLResponse:
     return page("characters/pictures.html", view=await pictures_view(*caller, character_id, after=after), kinds=KINDS)

@@ -27,7 +27,14 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import LABELS, changes_between, embedded_book, fold, stored_card
+from tavernkit.playground.story.characters.cards import (
+    LABELS,
+    all_tags,
+    changes_between,
+    embedded_book,
+    fold,
+    stored_card,
+)
 from tavernkit.playground.story.characters.embedded_book import read_draft
 from tavernkit.playground.story.characters.form import EMPTY, CardForm, form_of, form_of_character
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
@@ -202,6 +209,7 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
     texts = form_of(row.data).texts
     return {
         "row": row,
+        "tags": all_tags(row.tags, row.own_tags),
         "nickname": _shown(row.nickname or ""),
         "creator": _shown(texts["creator"]),
         "card_version": _shown(texts["character_version"]),

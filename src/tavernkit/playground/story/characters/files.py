@@ -101,6 +101,8 @@ def _shown_chunks(data: bytes) -> bytes | None:
     return b"".join([PNG_SIGNATURE, *kept])
 
 
+SPRITES = "sprites/"
+"""What the addresses of pictures begin with that lay in a folder beside the cards: no card refers to them."""
 MAX_FILE_BYTES = characters.CardLimits().file_bytes
 MAX_ASSETS_BYTES = 128 * 1024 * 1024
 MAX_NOTES = 20
@@ -278,14 +280,19 @@ async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID,
     """The character as a card file. PNG carries the picture and the files that the card refers to; CHARX all files."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        files = await assets_of(session, row.id) if format in ("png", "charx") else []
-        blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
+        data = await written_card(session, row, format)
     ending, media_type = KINDS[format]
+    return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
+
+
+async def written_card(session: AsyncSession, row: Character, format: ExportFormat) -> bytes:
+    """The bytes of a card file."""
+    files = await assets_of(session, row.id) if format in ("png", "charx") else []
+    blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
     try:
-        data = await asyncio.to_thread(_written, row, format, files, blobs)
+        return await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
         raise Refused("invalid", _("The card cannot be exported: {reason}", reason=reason_of(error))) from None
-    return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 
 async def _blobs(session: AsyncSession, row: Character, files: Sequence[CharacterAsset]) -> dict[str, bytes]:
