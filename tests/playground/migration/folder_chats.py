@@ -210,6 +210,29 @@ class ImportedStory(Story):
         export = await export_chat(self.runtime, self.viewer, outcome.target_id, names or FolderNames())
         return b"".join([encoded(piece) async for piece in written_chat(self.runtime, export, "jsonl")])
 
+    async def written_alone(self, outcome: Outcome) -> bytes:
+        """The file that the page of a conversation gives."""
+        assert outcome.target_id is not None
+        export = await export_chat(self.runtime, self.viewer, outcome.target_id)
+        return b"".join([encoded(piece) async for piece in written_chat(self.runtime, export, "jsonl")])
+
+    async def avatars(self) -> dict[UUID, str]:
+        """The characters of the folder by the names of their files."""
+        query = select(ImportedFile.target_id, ImportedFile.path).where(ImportedFile.kind == "character")
+        async with self.runtime.database.read() as session:
+            return {id: path.rpartition("/")[2] for id, path in await session.execute(query) if id is not None}
+
+    async def target(self, path: str) -> UUID | None:
+        """What a file has become."""
+        async with self.runtime.database.read() as session:
+            return (await session.get_one(ImportedFile, (self.job.source_id, path))).target_id
+
+    async def is_changed_here(self, path: str) -> bool:
+        """Whether what a file has become was changed since."""
+        async with self.runtime.database.read() as session:
+            file = await session.get_one(ImportedFile, (self.job.source_id, path))
+            return file.marker != await marker_of(session, file.target_kind, file.target_id)  # type: ignore[arg-type]
+
     async def conversation_of(self, outcome: Outcome) -> Conversation:
         assert outcome.target_id is not None
         return await self.conversation(outcome.target_id)

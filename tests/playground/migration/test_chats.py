@@ -278,11 +278,11 @@ async def test_v09_damaged_lines_stay_in_their_places_after_an_edit(
 
 async def test_v09_a_file_with_marks_and_line_breaks_of_windows_is_read(sqlite_url: str, tmp_path: Path) -> None:
     async with imported_story(sqlite_url, tmp_path) as story:
-        file = b"\xef\xbb\xbf" + lines(HEADER, said("Mira", "One."), said("Mira", "half \\ud83e")).replace(
-            b"\n", b"\r\n"
-        )
+        plain = lines(HEADER, said("Mira", "One."), '{"name":"Mira","is_user":false,"mes":"half \\ud83e"}')
+        file = b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")
         outcome = await story.add("chats/Mira/a.jsonl", file)
-        assert await story.texts(outcome) == ["One.", "half \\ud83e"]
+        assert await story.texts(outcome) == ["One.", "half \ufffd"]
+        assert await story.written(outcome) == plain
         assert outcome.verdict == "converted"
 
 

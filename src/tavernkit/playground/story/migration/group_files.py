@@ -25,7 +25,7 @@ MODES = {0: "swap", 1: "append", 2: "append_disabled"}
 MILLISECONDS = 1000
 
 
-class Group(Value, frozen=True, kw_only=True):
+class GroupFile(Value, frozen=True, kw_only=True):
     """What the file of a group says, as far as it has a counterpart here; `settings` is a patch of a space's."""
 
     id: str
@@ -37,7 +37,7 @@ class Group(Value, frozen=True, kw_only=True):
     settings: Mapping[str, Mapping[str, Json]]
 
 
-def read_group(document: JsonObject, path: str = "") -> Group:
+def read_group_file(document: JsonObject, path: str = "") -> GroupFile:
     """Read the file of a group; `path` is that of the file, for one that has no id."""
     source = LooseObject(document, ReportBuilder())
     chat_id = source.text("chat_id")
@@ -53,7 +53,7 @@ def read_group(document: JsonObject, path: str = "") -> Group:
         "join_prefix": source.text("generation_mode_join_prefix") or None,
         "join_suffix": source.text("generation_mode_join_suffix") or None,
     }
-    return Group(
+    return GroupFile(
         id=source.text("id") or stem_of(path),
         name=source.text("name"),
         members=tuple(dict.fromkeys(_ids(source.items("members")))),
@@ -107,9 +107,9 @@ async def group_bytes(runtime: Runtime, session: AsyncSession, space_id: UUID, n
         select(Conversation).where(Conversation.space_id == space_id).order_by(Conversation.created_at, Conversation.id)
     )
     conversations = [row for row in rows if row.id in names.chats]
-    document |= _changed_settings(space, read_group(document))
-    document |= _changed_members(read_group(document), [member for member, _ in members], names)
-    document |= _changed_chats(read_group(document), [names.chats[row.id] for row in conversations])
+    document |= _changed_settings(space, read_group_file(document))
+    document |= _changed_members(read_group_file(document), [member for member, _ in members], names)
+    document |= _changed_chats(read_group_file(document), [names.chats[row.id] for row in conversations])
     for conversation in conversations:
         if is_headless(space, conversation):
             viewer = Viewer(user_id=space.owner_id)
@@ -119,7 +119,7 @@ async def group_bytes(runtime: Runtime, session: AsyncSession, space_id: UUID, n
     return to_json(document, indent=4).encode()
 
 
-def _changed_settings(space: Space, before: Group) -> dict[str, Json]:
+def _changed_settings(space: Space, before: GroupFile) -> dict[str, Json]:
     now = effective(space).settings
     was = {path: value for group in before.settings.values() for path, value in group.items()}
     changed: dict[str, Json] = {}
@@ -153,7 +153,7 @@ def _seconds(value: int) -> tuple[int, float]:
     return value, value // MILLISECONDS if value % MILLISECONDS == 0 else value / MILLISECONDS
 
 
-def _changed_members(before: Group, rows: Sequence[SpaceMembership], names: FolderNames) -> dict[str, Json]:
+def _changed_members(before: GroupFile, rows: Sequence[SpaceMembership], names: FolderNames) -> dict[str, Json]:
     """The members in their order, as the file spells those that it has. Of the others that it names, those stay whose
     card is missing."""
     spelt: dict[UUID, str] = {}
@@ -179,7 +179,7 @@ def _changed_members(before: Group, rows: Sequence[SpaceMembership], names: Fold
     return changed
 
 
-def _changed_chats(before: Group, chats: Sequence[str]) -> dict[str, Json]:
+def _changed_chats(before: GroupFile, chats: Sequence[str]) -> dict[str, Json]:
     new = [name for name in chats if name not in before.chats]
     changed: dict[str, Json] = {"chats": [*before.chats, *new]} if new else {}
     if not before.chat_id and chats:

@@ -42,7 +42,7 @@ from tavernkit.playground.story.migration.chats import (
     store_chat,
     title_of,
 )
-from tavernkit.playground.story.migration.group_files import Group, read_group, stem_of
+from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file, stem_of
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
 from tavernkit.playground.story.migration.markers import touching
@@ -52,7 +52,7 @@ from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
 
 
-def set_group(space: Space, group: Group, document: JsonObject) -> None:
+def set_group(space: Space, group: GroupFile, document: JsonObject) -> None:
     """Give a space what a group says, and keep the file. A value that nobody could have chosen here is left out."""
     for name, values in group.settings.items():
         for key, value in values.items():
@@ -74,7 +74,7 @@ class GroupChats:
         self.names[space_id] = name
         self.files[space_id] = document
         others: dict[str, None] = {}
-        for chat in read_group(document).chats:
+        for chat in read_group_file(document).chats:
             owner = self.owners.setdefault(chat, space_id)
             if owner != space_id:
                 others[self.names[owner]] = None
@@ -83,7 +83,7 @@ class GroupChats:
     def metadata_of(self, space_id: UUID, chat: str) -> dict[str, Json]:
         """What the file of a group says in the place of a chat's header."""
         document = self.files[space_id]
-        is_current = read_group(document).chat_id == chat
+        is_current = read_group_file(document).chat_id == chat
         past = document.get("past_metadata")
         found = document.get("chat_metadata") if is_current else past.get(chat) if isinstance(past, dict) else None
         return found if isinstance(found, dict) else {}
@@ -123,7 +123,7 @@ class GroupHandler:
         return document
 
     async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> Outcome:
-        group = read_group(prepared, item.path)
+        group = read_group_file(prepared, item.path)
         if item.target_id is not None:
             return await self._update(session, job, item, group, prepared)
         cast = await _cast(session, job, group)
@@ -143,7 +143,7 @@ class GroupHandler:
         )
 
     async def _update(
-        self, session: AsyncSession, job: ImportJob, item: Item, group: Group, document: dict[str, Json]
+        self, session: AsyncSession, job: ImportJob, item: Item, group: GroupFile, document: dict[str, Json]
     ) -> Outcome:
         """A group whose file has changed. Where it was changed here as well, only new chats are looked for by it."""
         space = await session.get_one(Space, item.target_id, with_for_update=True, populate_existing=True)
@@ -175,7 +175,7 @@ class GroupHandler:
         )
 
 
-async def _cast(session: AsyncSession, job: ImportJob, group: Group) -> list[tuple[str, SourceCharacter | None]]:
+async def _cast(session: AsyncSession, job: ImportJob, group: GroupFile) -> list[tuple[str, SourceCharacter | None]]:
     """The members of a group as its file names them, each with the character of the folder that it is."""
     known = await source_characters(session, job)
     return [(member, known.of_member(member)) for member in group.members]
@@ -198,7 +198,7 @@ async def _arrange(
     session: AsyncSession,
     job: ImportJob,
     home: ChatHome,
-    group: Group,
+    group: GroupFile,
     cast: Sequence[tuple[str, SourceCharacter | None]],
 ) -> None:
     """Let the members of a space be those of a group, in their order; one whose card is missing stays named."""
@@ -257,7 +257,7 @@ async def reconnect_groups(session: AsyncSession, job: ImportJob) -> int:
     known, count = await source_characters(session, job), 0
     for space in await _groups(session, job):
         document = space.prompt_settings.get(GROUP_FILE)
-        group = read_group(document if isinstance(document, dict) else {})
+        group = read_group_file(document if isinstance(document, dict) else {})
         rows = (await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == space.id))).all()
         there = {row.character_id for row in rows}
         missing = {row.cached_display_name: row for row in rows if _is_missing(row)}
