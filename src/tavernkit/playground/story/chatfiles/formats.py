@@ -42,15 +42,15 @@ def _on_server(url: str) -> str:
 
 FORMATS: Mapping[Format, FileFormat] = {
     "jsonl": FileFormat(
-        label=_("SillyTavern (JSONL)"), ending="jsonl", media_type="application/x-ndjson", has_pictures=True
+        label="SillyTavern (JSONL)", ending="jsonl", media_type="application/x-ndjson", has_pictures=True
     ),
-    "risuai": FileFormat(label=_("RisuAI (JSON)"), ending="json", media_type="application/json", form=risuai_form),
+    "risuai": FileFormat(label="RisuAI (JSON)", ending="json", media_type="application/json", form=risuai_form),
     "text": FileFormat(
         label=_("Plain text"), ending="txt", media_type="text/plain; charset=utf-8", form=lambda _title: text_form()
     ),
-    "markdown": FileFormat(label=_("Markdown"), ending="md", media_type="text/markdown; charset=utf-8", form=_markdown),
+    "markdown": FileFormat(label="Markdown", ending="md", media_type="text/markdown; charset=utf-8", form=_markdown),
     "html": FileFormat(
-        label=_("HTML"), ending="html", media_type="text/html; charset=utf-8", form=html_form, has_pictures=True
+        label="HTML", ending="html", media_type="text/html; charset=utf-8", form=html_form, has_pictures=True
     ),
 }
 """In the order in which pages offer them."""
