@@ -12,6 +12,7 @@ from tavernkit.cli import (
     card,
     chat,
     conformance,
+    exporting,
     extensions,
     importing,
     lore,
@@ -47,6 +48,7 @@ app.command("scripted-provider")(playground.serve_scripted_provider)
 app.add_typer(playground.database)
 app.add_typer(playground.accounts)
 app.command("import")(importing.import_folder)
+app.command("export")(exporting.export_folder)
 app.add_typer(card.app)
 app.add_typer(lore.app)
 app.add_typer(preset.app)
