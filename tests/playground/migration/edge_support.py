@@ -80,6 +80,10 @@ class ImportClient:
         job = await ended_job(self.installation.runtime, UUID(begun["job"]["id"]))
         assert job.status == "succeeded", job.error
 
+    async def names(self, nouns: str) -> list[str]:
+        """What the person's characters, lorebooks and so on are called."""
+        return [one["name"] for one in (await self.api("GET", f"/{nouns}", params={"limit": 200}))["items"]]
+
     async def items(self, import_id: str, **wanted: Any) -> dict[str, Any]:
         """The files of an import by their paths."""
         found = await self.api("GET", f"/imports/{import_id}/items", params={"limit": 200, **wanted})
