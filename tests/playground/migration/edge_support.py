@@ -22,11 +22,11 @@ SECRET = "sk-planted-0123456789"
 CHAT = "chats/Anna/Anna - 2025-03-01@10h00m00s.jsonl"
 
 
-def sent_chat(*texts: str) -> bytes:
+def sent_chat(*texts: str, name: str = "Anna") -> bytes:
     """A chat file with these messages, said in turn."""
-    lines: list[Any] = [{"user_name": "Sam", "character_name": "Anna", "chat_metadata": {}}]
+    lines: list[Any] = [{"user_name": "Sam", "character_name": name, "chat_metadata": {}}]
     lines += [
-        {"name": "Sam" if n % 2 else "Anna", "is_user": bool(n % 2), "mes": text, "send_date": f"2025-03-01T10:{n:02}:00Z"}
+        {"name": "Sam" if n % 2 else name, "is_user": bool(n % 2), "mes": text, "send_date": f"2025-03-01T10:{n:02}:00Z"}
         for n, text in enumerate(texts)
     ]
     return "\n".join(json.dumps(line) for line in lines).encode()
@@ -36,7 +36,7 @@ FILES: Mapping[str, bytes] = {
     "characters/Anna.png": png_card(name="Anna", first_mes="Hello."),
     "characters/Broken.png": b"\x89PNG\r\n\x1a\nno picture",
     CHAT: sent_chat("Hello.", "Is it late?", "Very."),
-    "chats/Gone/Gone - 2025-03-02@10h00m00s.jsonl": sent_chat("Nobody is here."),
+    "chats/Gone/Gone - 2025-03-02@10h00m00s.jsonl": sent_chat("Nobody is here.", name="Gone"),
     "worlds/Sea.json": json.dumps({"entries": {"0": {"uid": 0, "key": ["tide"], "content": "It rises."}}}).encode(),
     "themes/Dark.json": b'{"name": "Dark"}',
     "settings.json": json.dumps({"power_user": {}, "proxies": [{"name": "Mine", "password": SECRET}]}).encode(),

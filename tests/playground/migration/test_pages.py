@@ -35,7 +35,7 @@ async def test_the_scan_is_a_table_with_choices(sqlite_url: str, tmp_path: Path)
         page = await page_of(imports, f"/import/{import_id}")
         assert "Nothing is imported yet. Check what was found, then select Import." in page
         assert "Found in SillyTavern" in page
-        assert re.search(r"Characters characters 2 ", page)
+        assert re.search(r"Characters 2 files, [^→]*→ characters · New: 2 characters 2 ", page)
         assert "conversations, branches and checkpoints" in page
         assert re.search(r"\d secrets are skipped", page)
         assert "1 broken link" in page
