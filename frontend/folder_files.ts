@@ -5,9 +5,11 @@ export interface FolderFile {
   file: File
 }
 
+// `unreadable` are paths that the browser names and cannot open, such as links.
 export interface ChosenFiles {
   name: string
   files: FolderFile[]
+  unreadable: string[]
 }
 
 // Programs and their history: nobody's stories, and tens of thousands of files.
@@ -19,17 +21,17 @@ export async function filesDropped(transfer: DataTransfer): Promise<ChosenFiles>
   // All at once: behind the first pause the browser has forgotten them. What is no file of a disk has no entry.
   const items = [...transfer.items].filter((item) => item.kind === "file")
   const dropped = items.map((item) => item.webkitGetAsEntry() ?? item.getAsFile())
-  const files: FolderFile[] = []
+  const found: ChosenFiles = { name: "", files: [], unreadable: [] }
   for (const one of dropped) {
-    if (one instanceof File) files.push({ path: one.name, file: one })
-    else if (one) await collect(one, "", files)
+    if (one instanceof File) found.files.push({ path: one.name, file: one })
+    else if (one) await collect(one, "", found)
   }
-  return chosen(files)
+  return withinFolder(found)
 }
 
 export function filesChosen(list: FileList): ChosenFiles {
   const files = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }))
-  return chosen(files.filter(({ path }) => !LEFT_OUT.test(path)))
+  return withinFolder({ name: "", files: files.filter(({ path }) => !LEFT_OUT.test(path)), unreadable: [] })
 }
 
 // What is sent of a file.
@@ -38,26 +40,35 @@ export function bodyOf({ path, file }: FolderFile): Blob {
 }
 
 // Below one folder, paths begin inside of it: what it is called on this machine says nothing about its files.
-function chosen(files: FolderFile[]): ChosenFiles {
+function withinFolder({ files, unreadable }: ChosenFiles): ChosenFiles {
   const first = files[0]?.path ?? ""
   const name = first.split("/")[0] ?? ""
   const isOneFolder = first.includes("/") && files.every(({ path }) => path.startsWith(`${name}/`))
-  if (!isOneFolder) return { name, files }
-  return { name, files: files.map(({ path, file }) => ({ path: path.slice(name.length + 1), file })) }
+  if (!isOneFolder) return { name, files, unreadable }
+  const below = (path: string) => path.slice(name.length + 1)
+  return {
+    name,
+    files: files.map(({ path, file }) => ({ path: below(path), file })),
+    unreadable: unreadable.map(below),
+  }
 }
 
-async function collect(entry: FileSystemEntry, above: string, files: FolderFile[]): Promise<void> {
+async function collect(entry: FileSystemEntry, above: string, found: ChosenFiles): Promise<void> {
   const path = above + entry.name
-  if (entry.isFile) {
-    const file = await new Promise<File>((found, failed) => (entry as FileSystemFileEntry).file(found, failed))
-    files.push({ path, file })
-  } else if (!LEFT_OUT.test(`${path}/`)) {
-    const reader = (entry as FileSystemDirectoryEntry).createReader()
-    // A browser gives some of them at a time, and at the end none.
-    for (;;) {
-      const some = await new Promise<FileSystemEntry[]>((found, failed) => reader.readEntries(found, failed))
-      if (some.length === 0) return
-      for (const one of some) await collect(one, `${path}/`, files)
+  try {
+    if (entry.isFile) {
+      const file = await new Promise<File>((done, failed) => (entry as FileSystemFileEntry).file(done, failed))
+      found.files.push({ path, file })
+    } else if (!LEFT_OUT.test(`${path}/`)) {
+      const reader = (entry as FileSystemDirectoryEntry).createReader()
+      // A browser gives some of them at a time, and at the end none.
+      for (;;) {
+        const some = await new Promise<FileSystemEntry[]>((done, failed) => reader.readEntries(done, failed))
+        if (some.length === 0) return
+        for (const one of some) await collect(one, `${path}/`, found)
+      }
     }
+  } catch {
+    found.unreadable.push(path)
   }
 }

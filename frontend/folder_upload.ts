@@ -4,11 +4,14 @@ import { limitedFetch } from "./request_limit"
 
 const AT_ONCE = 4
 const TRIES = 4
-const FIRST_PAUSE = 500
+const FIRST_PAUSE = 250
 const SILENT = 60_000
 
-export interface FailedFile extends FolderFile {
+// Without a file, there is nothing that could be sent again.
+export interface FailedFile {
+  path: string
   reason: string
+  file?: File
 }
 
 interface Answer {
@@ -41,7 +44,7 @@ export class FolderUpload extends EventTarget {
   importId = ""
   // Why it ended before its time.
   problem = ""
-  failed: FailedFile[] = []
+  failed: FailedFile[]
   sentFiles = 0
   readonly name: string
   readonly totalFiles: number
@@ -51,8 +54,9 @@ export class FolderUpload extends EventTarget {
   private readonly underway = new Map<XMLHttpRequest, number>()
   private finishedBytes = 0
 
-  constructor({ name, files }: ChosenFiles) {
+  constructor({ name, files, unreadable }: ChosenFiles) {
     super()
+    this.failed = unreadable.map((path) => ({ path, reason: _("The browser cannot read it.") }))
     this.name = name
     this.waiting = [...files].reverse()
     this.totalFiles = files.length
@@ -81,8 +85,8 @@ export class FolderUpload extends EventTarget {
 
   // The files that failed, once more.
   retry(): void {
-    this.waiting.push(...this.failed.reverse())
-    this.failed = []
+    for (const { path, file } of this.failed) if (file) this.waiting.push({ path, file })
+    this.failed = this.failed.filter(({ file }) => !file)
     this.change("sending")
     void this.run()
   }

@@ -11,7 +11,9 @@ const FAILED_SHOWN = 50
 
 // The zone into which a folder or a file is dropped, and how far its upload has come.
 export default class FolderImport extends Controller {
-  static override targets = ["choose", "file", "folder", "curtain", "upload", "bar", "numbers", "sentence", "cancel", "failed", "failures"]
+  static override targets = [
+    ...["choose", "file", "folder", "curtain", "upload", "bar", "numbers", "sentence", "cancel", "failed", "failures", "retry"],
+  ]
 
   declare readonly chooseTarget: HTMLElement
   declare readonly fileTarget: HTMLInputElement
@@ -24,6 +26,7 @@ export default class FolderImport extends Controller {
   declare readonly cancelTarget: HTMLElement
   declare readonly failedTarget: HTMLElement
   declare readonly failuresTarget: HTMLElement
+  declare readonly retryTarget: HTMLElement
 
   private upload: FolderUpload | null = null
   private isReading = false
@@ -82,8 +85,6 @@ export default class FolderImport extends Controller {
       const found = await finding
       if (found.files.length === 0) showProblem(_("There are no files in it. Choose another folder."), this.element)
       else this.follow(startUpload(found))
-    } catch {
-      showProblem(_("The browser cannot read this folder. Choose it with the button, or send a ZIP file."), this.element)
     } finally {
       this.isReading = false
       this.fileTarget.value = this.folderTarget.value = ""
@@ -139,6 +140,7 @@ export default class FolderImport extends Controller {
         return item
       }),
     )
+    this.retryTarget.hidden = !upload.failed.some(({ file }) => file)
     announce(ngettext("{count} file was not sent.", "{count} files were not sent.", upload.failed.length))
   }
 }
