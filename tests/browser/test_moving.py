@@ -37,7 +37,7 @@ def written(place: Path) -> Path:
 
 def wait_for_scan(page: Page) -> None:
     page.wait_for_url(re.compile(r"/import/[\w-]+$"))
-    expect(page.get_by_text("Nothing is imported yet. Check what was found")).to_be_visible()
+    expect(page.get_by_text("Nothing is imported yet. Check what was found").first).to_be_visible()
 
 
 def import_all(page: Page) -> None:
