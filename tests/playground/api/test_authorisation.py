@@ -83,6 +83,7 @@ TABLE = {
         "GET /quick_replies", "POST /quick_replies", "POST /quick_replies/import",
         "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
         "GET /variables", "PUT /variables/{name}", "GET /scripts", "POST /scripts/test",
+        "GET /imports", "POST /imports", "POST /exports",
         "GET /v1/models (page)",
     ],
     "use one's own": [
@@ -135,6 +136,11 @@ TABLE = {
         "POST /pipeline_profiles/{profile_id}/dry_run",
         "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
         "DELETE /pictures/{picture_id}",
+        "GET /imports/{import_id}", "DELETE /imports/{import_id}", "PUT /imports/{import_id}/files",
+        "POST /imports/{import_id}/scan", "GET /imports/{import_id}/items",
+        "PUT /imports/{import_id}/items/{position}/choice", "POST /imports/{import_id}/start",
+        "POST /imports/{import_id}/pause", "GET /imports/{import_id}/report",
+        "GET /exports/{job_id}", "GET /exports/{job_id}/file", "GET /exports/{job_id}/report",
     ],
     "read a space": [
         "GET /spaces/{space_id}", "GET /spaces/{space_id}/members", "GET /members/{member_id}",
@@ -211,6 +217,7 @@ TABLE = {
         "GET /quick-replies (page)", "POST /quick-replies (page)", "POST /quick-replies/import (page)",
         "GET /pipelines (page)", "POST /pipelines (page)", "POST /pipelines/import (page)",
         "POST /pipelines/examples (page)",
+        "GET /import (page)", "POST /import (page)", "GET /export (page)", "POST /export (page)",
         "GET /characters (page)", "POST /characters/imports (page)",
         "GET /characters/new (page)", "POST /characters/new (page)",
         "POST /characters/check (page)", "POST /characters/preview (page)"],
@@ -262,6 +269,10 @@ TABLE = {
         "POST /pipelines/{profile_id}/duplicate (page)", "POST /pipelines/{profile_id}/delete (page)",
         "POST /pipelines/{profile_id}/dry_run (page)", "POST /pipelines/{profile_id}/dry_run/{job_id}/stop (page)",
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
+        "POST /import/{import_id}/scan (page)", "POST /import/{import_id}/items/{position} (page)",
+        "POST /import/{import_id}/start (page)", "POST /import/{import_id}/resume (page)",
+        "POST /import/{import_id}/pause (page)", "POST /import/{import_id}/discard (page)",
+        "POST /export/{job_id}/stop (page)",
         "POST /characters/imports/{job_id}/stop (page)",
         "POST /characters/imports/{job_id}/files/{position}/version (page)",
         "POST /characters/imports/{job_id}/files/{position}/choose (page)",
@@ -304,6 +315,8 @@ TABLE = {
         "GET /quick-replies/{set_id}/buttons/{button_id} (page)",
         "GET /pipelines/{profile_id}/dry_run (page)", "GET /pipelines/{profile_id}/dry_run/{job_id} (page)",
         "GET /pipelines/{profile_id}/dry_run/{job_id}/progress (page)",
+        "GET /import/{import_id} (page)", "GET /import/{import_id}/progress (page)",
+        "GET /export/{job_id} (page)", "GET /export/{job_id}/progress (page)",
         "GET /characters/imports/{job_id} (page)", "GET /characters/imports/{job_id}/progress (page)",
         "GET /conversations/{conversation_id}/candidates/{job_id} (page)",
         "GET /characters/{character_id} (page)", "GET /characters/{character_id}/edit (page)",
@@ -383,6 +396,27 @@ SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
 CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
 
 REQUESTS = {
+    "POST /imports": Ask(json={"name": "default-user"}),
+    "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
+    "PUT /imports/{import_id}/items/{position}/choice": Ask(
+        path="/imports/{scanned_id}/items/1/choice", json={"choice": "skip"}
+    ),
+    "POST /imports/{import_id}/start": Ask(path="/imports/{scanned_id}/start", json={}),
+    "POST /imports/{import_id}/pause": Ask(path="/imports/{importing_id}/pause"),
+    "GET /imports/{import_id}/report": Ask(path="/imports/{scanned_id}/report"),
+    "POST /exports": Ask(json={}),
+    "GET /exports/{job_id}": Ask(path="/exports/{export_id}"),
+    "GET /exports/{job_id}/file": Ask(path="/exports/{exported_id}/file"),
+    "GET /exports/{job_id}/report": Ask(path="/exports/{exported_id}/report"),
+    "POST /import (page)": Ask(files=a_file(b"PK", "backup.zip")),
+    "POST /import/{import_id}/items/{position} (page)": Ask(path="/import/{scanned_id}/items/1", data={"choice": "skip"}),
+    "POST /import/{import_id}/start (page)": Ask(path="/import/{scanned_id}/start", data={"kind": ["world"]}),
+    "POST /import/{import_id}/resume (page)": Ask(path="/import/{scanned_id}/resume"),
+    "POST /import/{import_id}/pause (page)": Ask(path="/import/{importing_id}/pause"),
+    "GET /import/{import_id} (page)": Ask(path="/import/{scanned_id}"),
+    "GET /export/{job_id} (page)": Ask(path="/export/{exported_id}"),
+    "GET /export/{job_id}/progress (page)": Ask(path="/export/{export_id}/progress"),
+    "POST /export/{job_id}/stop (page)": Ask(path="/export/{export_id}/stop"),
     "POST /characters/imports/{job_id}/files/{position}/version (page)": Ask(
         path="/characters/imports/{job_id}/files/0/version"
     ),

@@ -31,6 +31,7 @@ from tavernkit.playground.edge.presenting.characters import (
     version_page_view,
     versions_view,
 )
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.forms import Text, page, refusal_of
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, imported_chats, take_in
@@ -171,7 +172,8 @@ async def create(caller: PageCaller) -> Response:
 @router.get("/characters/{character_id}")
 async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(*caller, character_id)
-    return page("characters/character.html", view=view)
+    origins = await origins_view(*caller, "character", character_id)
+    return page("characters/character.html", view=view, origins=origins)
 
 
 @router.post("/characters/{character_id}/stories")

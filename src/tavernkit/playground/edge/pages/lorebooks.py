@@ -16,6 +16,7 @@ from tavernkit.playground.base.database.models import LorebookEntry
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.lore_entry import (
     AS_SET,
     POSITIONS,
@@ -339,6 +340,7 @@ async def _book_page(
         yes_or_no=AS_SET,
         positions=POSITIONS,
         conversations=await conversations_to_test(*caller),
+        origins=await origins_view(*caller, "lorebook", lorebook_id),
     )
 
 

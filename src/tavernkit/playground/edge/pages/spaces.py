@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.spaces import space_view
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, imported_chats, take_in
@@ -114,4 +115,5 @@ async def _page(
         raise refused
     problem = refused.sentence if refused else ""
     view = await space_view(*caller, space_id, after=after, name_typed=name_typed, problem=problem)
-    return fresh_page("space.html", refused, view=view)
+    origins = await origins_view(*caller, "space", space_id)
+    return fresh_page("space.html", refused, view=view, origins=origins)
