@@ -1,0 +1,36 @@
+"""Imports one chat that is made while it is read, and prints how many messages it has and how much memory it took."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.playground.migration.folder_chats import Folder, imported_story
+from tests.playground.migration.test_long_chats import PATH, Endless, LongImport, long_lines
+
+
+class EndlessFolder(Folder):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.data[PATH] = b""
+        self._size = size
+
+    def open(self, path: str) -> Any:
+        return Endless(long_lines(self._size))
+
+
+async def main(url: str, folder: Path, size: int) -> None:
+    async with imported_story(url, folder) as story:
+        story.folder = story.job.source = EndlessFolder(size)
+        outcome = await LongImport(story).run()
+        conversation = await story.conversation_of(outcome)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(json.dumps({"messages": conversation.messages_count, "peak": peak}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))
