@@ -12,6 +12,10 @@ from tavernkit.playground.story.characters.importing import IMPORT_KIND, import_
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND, carry_out_dry_run
 from tavernkit.playground.story.dry_runs.manual import PIPELINES_KIND, carry_out_pipelines
+from tavernkit.playground.story.migration.importing import import_folder
+from tavernkit.playground.story.migration.scanning import scan_folder
+from tavernkit.playground.story.migration.steps import IMPORT_KIND as FOLDER_IMPORT_KIND
+from tavernkit.playground.story.migration.steps import SCAN_KIND as FOLDER_SCAN_KIND
 from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.story.spaces.service import finish_removing_space
 from tavernkit.playground.story.sweeping import sweep
@@ -23,6 +27,8 @@ HANDLERS: Mapping[str, Handler] = {
     CANDIDATES_KIND: write_candidates,
     DRY_RUN_KIND: carry_out_dry_run,
     PIPELINES_KIND: carry_out_pipelines,
+    FOLDER_SCAN_KIND: scan_folder,
+    FOLDER_IMPORT_KIND: import_folder,
 }
 
 

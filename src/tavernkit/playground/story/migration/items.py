@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.migration.files import FileKind, FileSource
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ImportedFile
+from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.values import Value
@@ -57,7 +58,8 @@ class Outcome(Value, frozen=True, kw_only=True):
 
 @dataclass(eq=False)
 class ImportJob:
-    """One import while it is carried out. `cache` is for handlers: what they have looked up, by keys of their own."""
+    """One import while it is carried out. `cache` is for handlers: what they have looked up, by keys of their own; it
+    is emptied whenever rows are taken back. `touched` is kept by `markers.touching`. `done` items are dealt with."""
 
     runtime: Runtime
     viewer: Viewer
@@ -67,6 +69,8 @@ class ImportJob:
     choices: ImportChoices
     now: datetime
     cache: dict[Any, Any] = field(default_factory=dict)
+    touched: dict[tuple[TargetKind, UUID], str] = field(default_factory=dict)
+    done: int = 0
 
     async def target_of(self, session: AsyncSession, path: str) -> UUID | None:
         """What the file at this path became, in this import or an earlier one of the same source."""
@@ -87,3 +91,18 @@ class ItemHandler(Protocol):
 
 
 Handlers: TypeAlias = Callable[[FileKind], ItemHandler | None]
+
+
+Finish: TypeAlias = Callable[[AsyncSession, Outcome], Awaitable[None]]
+"""Writes the outcome of an item into the transaction with its last rows. Nothing is written to the item before it."""
+
+
+class LongImport(Protocol):
+    """Imports a file that is too large to be read as a whole, in transactions of its own.
+
+    Each begins with `work.commit_step(session, job.done)`, and the last one ends with `finish`. A TavernKitError or
+    Refused is the reason why the item is refused. Whoever is killed in between leaves an item without an outcome, for
+    which this is called once more.
+    """
+
+    async def __call__(self, work: JobWork, job: ImportJob, item: Item, finish: Finish) -> None: ...
