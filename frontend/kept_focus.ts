@@ -11,7 +11,13 @@ export function keepFocus(): void {
     const { render } = detail
     detail.render = async (element) => {
       await render(element)
-      if (pressed && document.activeElement === document.body) document.getElementById(pressed)?.focus()
+      giveBack()
     }
   })
+  // What is drawn while the button is still disabled leaves it the focus, which the browser takes away a frame later.
+  document.addEventListener("turbo:submit-end", giveBack)
+
+  function giveBack(): void {
+    if (pressed && document.activeElement === document.body) document.getElementById(pressed)?.focus()
+  }
 }

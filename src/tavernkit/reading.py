@@ -245,10 +245,11 @@ class LooseObject:
 
     def raw(self, *keys: str) -> Json:
         """The value as it stands, or None."""
+        source = self.source
         for key in keys:
-            if key in self.source:
+            if key in source:
                 self._read.add(key)
-                return self.source[key]
+                return source[key]
         return None
 
     def rest(self) -> dict[str, Json]:
@@ -261,7 +262,7 @@ class LooseObject:
 
     def optional_text(self, *keys: str) -> str | None:
         value = self.raw(*keys)
-        if value is None or isinstance(value, str):
+        if isinstance(value, str) or value is None:
             return value
         if isinstance(value, bool | int | float):
             self._write_as_text(self._at(keys), value)

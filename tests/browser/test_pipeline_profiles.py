@@ -267,17 +267,17 @@ def test_the_bar_has_room_for_all_its_names(browser: Browser, site: ServerProces
     page.goto("/")
     bar, menu = page.locator(".sitebar-links"), page.locator(".sitebar-menu-links")
     addresses: list[str] = bar.locator("a").evaluate_all("links => links.map((link) => link.pathname)")
-    for width in (865, 1000, 1100, 1280):
-        page.set_viewport_size({"width": width, "height": 700})
-        for address in addresses:
-            page.goto(address)
-            page.evaluate("document.fonts.ready")
+    for address in addresses:
+        page.goto(address)
+        page.evaluate("document.fonts.ready")
+        for width in (1280, 1100, 1000, 865):
+            page.set_viewport_size({"width": width, "height": 700})
             links = bar
             if not bar.is_visible():
-                page.locator(".sitebar-menu > summary").press("Enter")
                 links = menu
-            for link in links.locator("a").all():
-                expect(link).to_be_visible()
+                if not menu.is_visible():
+                    page.locator(".sitebar-menu > summary").press("Enter")
+            expect(links.locator("a:visible")).to_have_count(len(addresses))
             assert fits(page)
             assert links.evaluate("links => links.scrollWidth <= links.clientWidth"), (width, address)
     assert profile.close() == []

@@ -30,14 +30,14 @@ def die_everywhere(stage: Stage, turn: Turn, subtests: pytest.Subtests) -> None:
     # Who dies while a reply is being written leaves an interrupted one behind.
     interrupting = [place for place in places if place.write in TIMED][-1]
     recovering: list[Place] = []
-    for place in places:
+    for place in [interrupting, *(place for place in stage.own_deaths(places) if place != interrupting)]:
         with subtests.test(str(place)):
             stories.append(stage.player.begin(turn))
             crash(stage, stories[-1], place)
             if place == interrupting:
                 recovering = [passed for passed in stage.passed() if passed.moment not in known]
     assert recovering
-    for place in recovering:
+    for place in stage.own_deaths(recovering):
         with subtests.test(f"{interrupting}, then {place}"):
             stories.append(stage.player.begin(turn))
             crash(stage, stories[-1], interrupting, place)

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import Database
 
-__all__ = ["AFTER_COMMIT", "CrashPoint", "Points", "is_death_of_its_own", "watched_writes"]
+__all__ = ["AFTER_COMMIT", "IN_FULL", "CrashPoint", "Points", "is_death_of_its_own", "watched_writes"]
 
 BEFORE_COMMIT = "before_commit"
 AFTER_COMMIT = "after_commit"
@@ -44,12 +44,16 @@ class CrashPoint(NamedTuple):
         return cls(moment, int(time))
 
 
+IN_FULL = "TAVERNKIT_CRASHES" in os.environ
+"""`make soak` dies at every point, on each kind of database."""
+
+
 def is_death_of_its_own(point: CrashPoint) -> bool:
-    """Whether the database is left as no other point leaves it; `make soak` dies at every point.
+    """Whether the database is left as no other point leaves it.
 
     Whoever has published and dies leaves the same rows as whoever dies before the next commit.
     """
-    return "TAVERNKIT_CRASHES" in os.environ or not point.moment.endswith(AFTER_PUBLISHING)
+    return IN_FULL or not point.moment.endswith(AFTER_PUBLISHING)
 
 
 class Points:

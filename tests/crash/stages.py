@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import pytest
 
 from tavernkit.playground.base.database.migrate import upgrade
-from tests.crash.points import CrashPoint, is_death_of_its_own
+from tests.crash.points import AFTER_COMMIT, IN_FULL, CrashPoint, is_death_of_its_own
 from tests.crash.processes import Mortal
 from tests.crash.turns import Player
 from tests.playground.support.databases import KINDS, shared_story_url
@@ -81,6 +82,17 @@ class Stage(NamedTuple):
             for point in process.points.passed_each_time()
             if is_death_of_its_own(point)
         ]
+
+    def own_deaths(self, places: Sequence[Place]) -> list[Place]:
+        """Half of the places, before one commit and after the next; the other kind of database has the other half."""
+        if IN_FULL:
+            return list(places)
+        half = self.database_kind == "postgresql"
+
+        def number(place: Place) -> int:
+            return crc32(place.write.encode()) + place.point.moment.endswith(AFTER_COMMIT)
+
+        return [place for place in places if number(place) % 2 == half]
 
     def clear(self) -> None:
         """Forget what has been passed, and let nobody die."""

@@ -24,6 +24,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from tavernkit.playground.base.database.errors import DatabaseBusyError, DatabaseError, name_errors
 from tavernkit.playground.base.database.functions import add_functions
+from tavernkit.playground.base.database.sqlite_driver import SqliteDriver
 from tavernkit.playground.base.private_files import make_folder, make_private
 
 PATIENCE_SECONDS = 15.0
@@ -261,7 +262,12 @@ def _create_sqlite_engine(url: URL, patience: float, pool: dict[str, int]) -> As
     if url.database:
         _make_private(Path(url.database))
     engine = create_async_engine(
-        url, connect_args={"timeout": patience}, pool_timeout=patience, hide_parameters=True, **pool
+        url,
+        module=SqliteDriver(),
+        connect_args={"timeout": patience},
+        pool_timeout=patience,
+        hide_parameters=True,
+        **pool,
     )
 
     @event.listens_for(engine.sync_engine, "connect")

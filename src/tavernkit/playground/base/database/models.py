@@ -157,6 +157,8 @@ class Character(EditedRow):
     """A card: `data` is the whole V3 card as JSON, the other columns are for lists.
 
     `name_key` is the name as lists are sorted by it, `search_text` what is searched; neither knows upper case.
+    `own_tags` are those that its owner has given it, which the card knows nothing of. `file` is what the folder that it
+    was imported from says about it: the name of the card's file (`avatar`), and its own tags by their ids (`tags`).
     A deleted character stays as a row without its card, so that what it said can still be told.
     """
 
@@ -179,6 +181,8 @@ class Character(EditedRow):
     file_sha256: Mapped[str | None] = mapped_column(String(64), index=True)
     status: Mapped[str] = mapped_column(String(20), default="ready")
     tags: Mapped[list[str]] = mapped_column(default=list)
+    own_tags: Mapped[list[str]] = mapped_column(default=list)
+    file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     supported_languages: Mapped[list[str]] = mapped_column(default=list)
     version: Mapped[int] = mapped_column(default=1)
     avatar_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
@@ -228,7 +232,8 @@ class CharacterAsset(Row):
 class Persona(EditedRow):
     """A name and a description, and where in the prompt the description goes.
 
-    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`).
+    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`). Of
+    one that came with a whole folder it has the source of that, and the name that it had there (`name`).
     """
 
     __tablename__ = "personas"
@@ -383,15 +388,17 @@ class LorebookEntry(Row):
 
 
 class LorebookLink(DatedRow):
-    """A book in use: in a space, a conversation, with a character or a persona; exactly one of the four."""
+    """A book in use: in all stories of a person, in a space, a conversation, with a character or a persona; exactly one
+    of the five."""
 
     __tablename__ = "lorebook_links"
     __table_args__ = (
-        one_place("space_id", "conversation_id", "character_id", "persona_id"),
+        one_place("space_id", "conversation_id", "character_id", "persona_id", "user_id"),
         UniqueConstraint("lorebook_id", "space_id"),
         UniqueConstraint("lorebook_id", "conversation_id"),
         UniqueConstraint("lorebook_id", "character_id"),
         UniqueConstraint("lorebook_id", "persona_id"),
+        UniqueConstraint("lorebook_id", "user_id"),
     )
 
     lorebook_id: Mapped[UUID] = mapped_column(ForeignKey("lorebooks.id", ondelete="CASCADE"))
@@ -399,6 +406,7 @@ class LorebookLink(DatedRow):
     conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
     character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"), index=True)
     persona_id: Mapped[UUID | None] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     enabled: Mapped[bool] = mapped_column(default=True)
     position: Mapped[int] = mapped_column(default=0)
 

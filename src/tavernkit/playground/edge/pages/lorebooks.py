@@ -387,17 +387,19 @@ async def attach(
     caller: PageCaller,
     conversation_id: UUID,
     lorebook_id: Annotated[UUID, Form()],
-    place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
+    place: Annotated[Literal["conversation", "space", "everywhere"], Form()] = "conversation",
 ) -> Response:
     async with caller.runtime.database.read() as session:
         # The book first: who has no such book is told nothing about conversations.
         await lorebook_of(session, caller.viewer, lorebook_id)
         conversation, access = await panel_access(session, caller.viewer, conversation_id)
-    new = (
-        NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
-        if place == "conversation"
-        else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
-    )
+    match place:
+        case "conversation":
+            new = NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+        case "space":
+            new = NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
+        case "everywhere":
+            new = NewLink(lorebook_id=lorebook_id, user_id=caller.viewer.user_id)
     return await _answer(caller, conversation_id, attach_lorebook(*caller, new))
 
 

@@ -48,12 +48,14 @@ class Item(Value, frozen=True, kw_only=True):
 
 
 class Outcome(Value, frozen=True, kw_only=True):
-    """What became of an item. `notes` are sentences; `marker` is filled in by who calls the handler."""
+    """What became of an item. `notes` are sentences; `marker` is filled in by who calls the handler. A target that is
+    `merged` has more in it than the file, so that an export writes it anew: its marker is that of no target."""
 
     verdict: Verdict
     target_kind: TargetKind | None = None
     target_id: UUID | None = None
     notes: tuple[str, ...] = ()
+    merged: bool = False
 
 
 @dataclass(eq=False)
