@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import OpenWindow
 from tests.browser.looks import NARROWEST, assert_accessible, cut_off, lengthen_labels, show
@@ -45,7 +45,7 @@ def import_all(page: Page) -> None:
     expect(page.get_by_text("The import is complete.").first).to_be_visible()
 
 
-def row(page: Page, path: str):  # type: ignore[no-untyped-def]
+def row(page: Page, path: str) -> Locator:
     return page.get_by_role("list", name="Files").get_by_role("listitem").filter(has_text=path)
 
 
@@ -68,7 +68,7 @@ def test_a_dropped_folder_is_scanned_chosen_imported_and_read(page: Page, tmp_pa
     page.get_by_role("link", name=re.compile("Refused")).click()
     expect(row(page, "secrets.json")).to_contain_text("so it was not read")
     expect(row(page, "characters/Anna.png")).to_have_count(0)
-    page.get_by_label("Result").select_option("All")
+    page.get_by_role("combobox", name="Result").select_option("All")
     row(page, CHAT).get_by_role("link").click()
     page.wait_for_url("**/conversations/*")
     story = Story(page)
@@ -147,7 +147,7 @@ def test_a_file_that_does_not_arrive_is_named_and_sent_again(
 
 def test_an_upload_goes_on_while_another_page_is_open(page: Page, tmp_path: Path) -> None:
     held: list[Route] = []
-    page.route(re.compile("path=settings.json"), held.append)
+    page.route(re.compile("path=settings.json"), lambda route: held.append(route))
     drop(page, written(tmp_path / "patient user"))
     expect(page.get_by_text("Keep this tab open until all files are sent.")).to_be_visible()
     assert_accessible(page)

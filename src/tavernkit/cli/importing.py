@@ -38,7 +38,8 @@ def import_folder(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Import without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported; import nothing.")] = False,
     conflict: Annotated[
-        Literal["keep", "replace", "both"], typer.Option(help="What was changed here and in the folder: keep it, replace it, or have both.")
+        Literal["keep", "replace", "both"],
+        typer.Option(help="What was changed here and in the folder: keep it, replace it, or have both."),
     ] = "both",
     enable_scripts: Annotated[bool, typer.Option("--enable-scripts", help="Enable imported regex scripts.")] = False,
     only: Annotated[
@@ -212,7 +213,9 @@ async def _show_report(runtime: Runtime, viewer: Viewer, row: FolderImport) -> N
             rows.append((str(VERDICTS.get(line.verdict or "", "–")), line.path, " ".join(line.notes)))
     printer = Printer()
     printer.line()
-    printer.table(("files", "result"), [(verdicts[name], str(label)) for name, label in VERDICTS.items() if verdicts[name]])
+    printer.table(
+        ("files", "result"), [(verdicts[name], str(label)) for name, label in VERDICTS.items() if verdicts[name]]
+    )
     if rows:
         printer.line()
         printer.table(("result", "file", "notes"), rows)

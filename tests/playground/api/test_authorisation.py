@@ -409,7 +409,9 @@ REQUESTS = {
     "GET /exports/{job_id}/file": Ask(path="/exports/{exported_id}/file"),
     "GET /exports/{job_id}/report": Ask(path="/exports/{exported_id}/report"),
     "POST /import (page)": Ask(files=a_file(b"PK", "backup.zip")),
-    "POST /import/{import_id}/items/{position} (page)": Ask(path="/import/{scanned_id}/items/1", data={"choice": "skip"}),
+    "POST /import/{import_id}/items/{position} (page)": Ask(
+        path="/import/{scanned_id}/items/1", data={"choice": "skip"}
+    ),
     "POST /import/{import_id}/start (page)": Ask(path="/import/{scanned_id}/start", data={"kind": ["world"]}),
     "POST /import/{import_id}/resume (page)": Ask(path="/import/{scanned_id}/resume"),
     "POST /import/{import_id}/pause (page)": Ask(path="/import/{importing_id}/pause"),

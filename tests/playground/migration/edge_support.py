@@ -26,7 +26,12 @@ def sent_chat(*texts: str, name: str = "Anna") -> bytes:
     """A chat file with these messages, said in turn."""
     lines: list[Any] = [{"user_name": "Sam", "character_name": name, "chat_metadata": {}}]
     lines += [
-        {"name": "Sam" if n % 2 else name, "is_user": bool(n % 2), "mes": text, "send_date": f"2025-03-01T10:{n:02}:00Z"}
+        {
+            "name": "Sam" if n % 2 else name,
+            "is_user": bool(n % 2),
+            "mes": text,
+            "send_date": f"2025-03-01T10:{n:02}:00Z",
+        }
         for n, text in enumerate(texts)
     ]
     return "\n".join(json.dumps(line) for line in lines).encode()

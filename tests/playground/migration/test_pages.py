@@ -13,7 +13,6 @@ import pytest
 
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tests.playground.migration.edge_support import CHAT, FILES, SECRET, ImportClient, open_imports
-from tests.playground.support.jobs import ended_job
 
 pytestmark = pytest.mark.anyio
 

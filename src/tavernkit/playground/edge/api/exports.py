@@ -67,9 +67,7 @@ async def get_archive(caller: ApiCaller, job_id: UUID) -> FileResponse:
     return FileResponse(export.archive, media_type="application/zip", headers=headers)
 
 
-@router.get(
-    "/{job_id}/report", summary="What became of each file", response_class=StreamingResponse, responses=REPORT
-)
+@router.get("/{job_id}/report", summary="What became of each file", response_class=StreamingResponse, responses=REPORT)
 async def report(caller: ApiCaller, job_id: UUID, format: ReportFormat = "json") -> Response:
     job, export = await caller.read(export_job, job_id), await finished_export(*caller, job_id)
     name = f"{_name(job)} report"

@@ -29,8 +29,8 @@ from tavernkit.playground.edge.web.requests import Caller
 from tavernkit.playground.story.migration import queries, service
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import TargetKind, Verdict
-from tavernkit.playground.story.migration.queries import State
 from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICTS
+from tavernkit.playground.story.migration.queries import State
 from tavernkit.playground.story.migration.report import notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
 
@@ -235,7 +235,9 @@ async def pause(caller: ApiCaller, import_id: UUID) -> FolderImportDetails:
     return await _details(caller, await service.pause_import(*caller, import_id))
 
 
-@router.get("/{import_id}/report", summary="What became of each file", response_class=StreamingResponse, responses=REPORT)
+@router.get(
+    "/{import_id}/report", summary="What became of each file", response_class=StreamingResponse, responses=REPORT
+)
 async def report(caller: ApiCaller, import_id: UUID, format: ReportFormat = "json") -> StreamingResponse:
     row = await caller.read(queries.import_of, import_id)
     async with caller.runtime.database.read() as session:

@@ -21,8 +21,8 @@ from tavernkit.playground.edge.live.streaming import (
 )
 from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
-from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Response
@@ -19,7 +19,7 @@ from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.exporting import begin_export
 from tavernkit.playground.story.migration.labels import EXPORT_MEANINGS, EXPORT_VERDICTS
 
-WORDS = {"verdicts": EXPORT_VERDICTS, "meanings": EXPORT_MEANINGS}
+WORDS: dict[str, Any] = {"verdicts": EXPORT_VERDICTS, "meanings": EXPORT_MEANINGS}
 
 router = APIRouter(prefix="/export")
 

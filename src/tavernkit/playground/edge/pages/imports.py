@@ -26,8 +26,8 @@ from tavernkit.playground.edge.web.uploads import received_form
 from tavernkit.playground.story.migration import service
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import Verdict
-from tavernkit.playground.story.migration.queries import State
 from tavernkit.playground.story.migration.labels import MEANINGS, STATES, VERDICTS
+from tavernkit.playground.story.migration.queries import State
 
 PIECE_BYTES = 1 << 20
 
@@ -76,7 +76,7 @@ async def show_import(
 async def import_progress(
     caller: PageCaller, import_id: UUID, after: Annotated[str, Query(max_length=20)] = ""
 ) -> Response:
-    """Turbo streams for the page of an import: how far it is, and all the rest where `after` is no longer its status."""
+    """Turbo streams for the page of an import: how far it is, and the rest where `after` is no longer its status."""
     view = await import_view(*caller, import_id)
     streams = replaced("import_head", "imports/_head.html", view=view)
     if view.row.status != after:

@@ -45,7 +45,6 @@ from tavernkit.playground.story.migration.labels import (
     STATES,
     VERDICTS,
 )
-from tavernkit.playground.story.migration.report import notes_of
 from tavernkit.playground.story.migration.queries import (
     ItemFilter,
     ItemTotal,
@@ -56,7 +55,8 @@ from tavernkit.playground.story.migration.queries import (
     items_page,
     origins_of,
 )
-from tavernkit.playground.story.migration.service import SCANNED
+from tavernkit.playground.story.migration.report import notes_of
+from tavernkit.playground.story.migration.steps import SCANNED
 from tavernkit.values import Value
 
 ITEMS = 50
@@ -344,8 +344,7 @@ def _choices(item: ImportItem) -> tuple[ChoiceView, ...]:
     if item.state == "changed":
         offered = {"": _("As chosen above"), "skip": _("Skip"), **CONFLICTS}
     return tuple(
-        ChoiceView(value=value, label=label, is_chosen=value == (item.choice or ""))
-        for value, label in offered.items()
+        ChoiceView(value=value, label=label, is_chosen=value == (item.choice or "")) for value, label in offered.items()
     )
 
 

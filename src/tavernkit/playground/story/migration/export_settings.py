@@ -13,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import ParseError
-from tavernkit.migration.json_edit import REMOVED, JsonPath, edit_json
+from tavernkit.migration.json_edit import REMOVED, JsonPath
+from tavernkit.migration.settings_file import merged_settings
 from tavernkit.playground.base.database.models import (
     Character,
     Persona,
@@ -77,7 +78,7 @@ async def settings_bytes(
         before = written_json({**NEW_SETTINGS, "username": person.name})
     try:
         merger = _Merger(work, session, before, keeps_all=is_same)
-        return edit_json(before, await merger.changes(), what="The settings file"), None
+        return merged_settings(before, await merger.changes()), None
     except (ParseError, ValueError):
         return before, _("What was changed here could not be written into it: it is damaged.")
 
@@ -124,7 +125,7 @@ class _Merger:
 
     def _has_picture_alone(self, row: Persona, avatar: str) -> bool:
         """Whether the settings say nothing about a persona, and there is nothing to say."""
-        return is_picture_alone(row) and row.name in (stem_of(avatar), self._before.username)
+        return is_picture_alone(row) and row.name in (stem_of(avatar), self._before.file.user_name)
 
     def _persona(
         self, row: Persona, avatar: str, before: BackedUp | None, connections: tuple[Connection, ...]
@@ -170,7 +171,7 @@ class _Merger:
         rows = await self._session.execute(
             select(Character.id, Character.own_tags).where(Character.id.in_(self._plan.of("character")))
         )
-        ids = {fold(name): id for id, name in reversed(self._before.tags.items())}
+        ids = {fold(name): id for id, name in reversed(self._before.tag_names.items())}
         places = count(len(self._file.items(TAGS)))
         for id, names in rows:
             avatar = self._plan.avatar(id) or ""
@@ -185,15 +186,15 @@ class _Merger:
             self._changes[TAG_MAP, avatar] = list(dict.fromkeys([*kept, *(ids[fold(name)] for name in names)]))
 
     async def _books(self) -> None:
-        everywhere = self._merged(self._before.global_books, self._plan.books_of(self._owner_id))
-        if everywhere != list(self._before.global_books):
+        everywhere = self._merged(self._before.file.global_books, self._plan.books_of(self._owner_id))
+        if everywhere != list(self._before.file.global_books):
             self._changes[GLOBAL_BOOKS] = everywhere
         lore = self._file.nested("world_info_settings").nested("world_info")
         listed = {one.text("name"): place for place, one in enumerate(lore.objects("charLore"))}
         new: list[Json] = []
         for id in self._plan.of("character"):
             name = stem_of(self._plan.avatar(id) or "")
-            before, used = self._before.extra_books.get(name, ()), self._plan.books_of(id)
+            before, used = self._before.file.extra_books.get(name, ()), self._plan.books_of(id)
             if not (before or used):
                 continue
             chosen, _named = await worlds_of(self._session, self._plan, id)
@@ -237,7 +238,7 @@ class _Merger:
             self._changes[SCRIPTS] = now
 
     async def _variables(self) -> None:
-        now, before = await read_globals(self._session, self._owner_id), self._before.variables
+        now, before = await read_globals(self._session, self._owner_id), self._before.file.variables
         for name, value in now.items():
             if name not in before or (before[name] != value and not self._keeps_all):
                 self._changes[*VARIABLES, name] = value
@@ -260,7 +261,7 @@ class _Merger:
                 used[avatar or ""][name] = link.visible
         quick_replies = self._file.nested("extension_settings").nested("quickReplyV2")
         self._sets(SETS, quick_replies.nested("config"), used[""])
-        for avatar in {*used, *self._before.quick_replies.characters} - {""}:
+        for avatar in {*used, *self._before.file.character_quick_replies} - {""}:
             of_character = quick_replies.nested("characterConfigs").nested(avatar)
             self._sets((*SETS_OF_CHARACTERS, avatar, "setList"), of_character, used[avatar])
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol
+from typing import IO, Protocol, Self
 
 from anyio import to_thread
 
@@ -61,7 +61,7 @@ class FolderSink:
 
 
 class ZipSink:
-    """A ZIP archive. The same files give the same bytes."""
+    """A ZIP archive, which must be closed before its file. The same files give the same bytes."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
@@ -73,6 +73,12 @@ class ZipSink:
         entry.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
         entry.create_system, entry.external_attr = 3, 0o644 << 16
         return await _write_all(self._archive.open(entry, "w", force_zip64=True), pieces)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Write what an archive ends with."""

@@ -112,10 +112,11 @@ async def carry_out_export(work: JobWork) -> dict[str, Any]:
     await asyncio.to_thread(make_folder, archive.parent)
     unfinished = archive.with_suffix(f".{work.claim.fence}.part")
     try:
-        with open(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
-            sink = ZipSink(file)
+        with (
+            open(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file,
+            ZipSink(file) as sink,
+        ):
             report = await write_export(runtime, viewer, sink, choices, work.report)
-            await asyncio.to_thread(sink.close)
         work.check()
         await asyncio.to_thread(_write_report, report_file, report)
         await asyncio.to_thread(unfinished.replace, archive)
@@ -193,11 +194,12 @@ def _files(settings: AppConfig, job_id: UUID) -> tuple[Path, Path]:
 
 
 def _write_report(place: Path, report: ExportReport) -> None:
-    write_once(place, msgspec.json.format(msgspec.json.encode(report.document()), indent=2), replace=True)
+    document = msgspec.json.encode(report.document(), enc_hook=str)
+    write_once(place, msgspec.json.format(document, indent=2), replace=True)
 
 
 def _as_stored(line: ExportLine) -> dict[str, Any]:
-    return {**msgspec.to_builtins(line), "notes": [stored("note", note) for note in line.notes]}
+    return {**msgspec.to_builtins(line.with_(notes=())), "notes": [stored("note", note) for note in line.notes]}
 
 
 def _from_stored(kept: dict[str, Any]) -> ExportLine:
