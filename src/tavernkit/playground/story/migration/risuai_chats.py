@@ -56,7 +56,10 @@ class ChatHandler:
         messages = fields.get("message")
         count = len(messages) if isinstance(messages, list) else 0
         if count > MAX_MESSAGES:
-            raise Refused("too_long", _("The chat has {count} messages.", count=count))
+            sentence = _(
+                "The chat is too long: {count} messages. The limit is {limit}.", count=count, limit=MAX_MESSAGES
+            )
+            raise Refused("too_long", sentence)
         stem = item.path.split("/")[1]
         owner = part_at(job, f"characters/{stem}.json")
         greetings = greetings_of(owner)
