@@ -39,7 +39,7 @@ def import_folder(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported; import nothing.")] = False,
     conflict: Annotated[
         Literal["keep", "replace", "both"],
-        typer.Option(help="What was changed here and in the folder: keep it, replace it, or have both."),
+        typer.Option(help="What becomes of what was changed here and in the folder."),
     ] = "both",
     enable_scripts: Annotated[bool, typer.Option("--enable-scripts", help="Enable imported regex scripts.")] = False,
     only: Annotated[

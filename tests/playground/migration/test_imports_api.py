@@ -45,6 +45,16 @@ async def test_a_folder_is_sent_scanned_imported_and_reported(database_url: str,
         assert [line["id"] for line in (await imports.api("GET", "/imports"))["items"]] == [import_id]
 
 
+async def test_files_keep_the_time_at_which_they_were_changed(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_imports(sqlite_url, tmp_path) as imports:
+        import_id = await imports.sent({})
+        named = {"path": "worlds/Sea.json", "modified": 1_700_000_000_000}
+        await imports.api("PUT", f"/imports/{import_id}/files", params=named, content=FILES["worlds/Sea.json"])
+        await imports.over(await imports.api("POST", f"/imports/{import_id}/scan"))
+        (item,) = (await imports.items(import_id)).values()
+        assert item["modified"] == "2023-11-14T22:13:20Z"
+
+
 async def test_files_of_an_import_are_filtered_searched_and_paged(sqlite_url: str, tmp_path: Path) -> None:
     async with open_imports(sqlite_url, tmp_path) as imports:
         import_id = await imports.scanned()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -33,6 +33,9 @@ from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICT
 from tavernkit.playground.story.migration.queries import State
 from tavernkit.playground.story.migration.report import notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
+
+MAX_MILLISECONDS = 4_102_444_800_000
+"""The year 2100."""
 
 BYTES_BODY: dict[str, Any] = {
     "requestBody": {
@@ -181,10 +184,20 @@ async def put_file(
     path: Annotated[
         str, Query(min_length=1, max_length=1000, description="Below the folder, with slashes. Again: replaced.")
     ],
+    modified: Annotated[
+        int | None,
+        Query(ge=0, le=MAX_MILLISECONDS, description="When it was changed last, in milliseconds since 1970."),
+    ] = None,
 ) -> ReceivedOut:
     take_up_to(request, caller.runtime.settings.import_bytes)
     try:
-        size = await service.receive_file(*caller, import_id, path, request.stream())
+        size = await service.receive_file(
+            *caller,
+            import_id,
+            path,
+            request.stream(),
+            modified=None if modified is None else datetime.fromtimestamp(modified / 1000, UTC),
+        )
     except ClientDisconnect:
         raise Refused("invalid", _("The file did not arrive completely. Send it again.")) from None
     return ReceivedOut(path=path, size=size)

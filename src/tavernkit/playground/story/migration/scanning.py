@@ -243,7 +243,8 @@ class _Scan:
                         id=known,
                         owner_id=self._owner_id,
                         application=self._source.application,
-                        name=titled(self._source.name, row.name, limit=300),
+                        # What was sent lies in a folder of ours.
+                        name=row.name if row.is_uploaded else titled(self._source.name, row.name, limit=300),
                         created_at=now,
                         updated_at=now,
                     )

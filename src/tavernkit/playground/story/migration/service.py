@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -51,9 +52,16 @@ async def begin_import(runtime: Runtime, viewer: Viewer, *, name: str) -> Folder
 
 
 async def receive_file(
-    runtime: Runtime, viewer: Viewer, import_id: UUID, path: str, pieces: AsyncIterator[bytes]
+    runtime: Runtime,
+    viewer: Viewer,
+    import_id: UUID,
+    path: str,
+    pieces: AsyncIterator[bytes],
+    *,
+    modified: datetime | None = None,
 ) -> int:
-    """Store a file of the folder as it comes; how many bytes it has. The same path again replaces what was sent."""
+    """Store a file of the folder as it comes; how many bytes it has. The same path again replaces what was sent.
+    `modified` is when it was changed last where it comes from."""
     names = checked_path(path)
     folder = upload_folder(runtime.settings, import_id)
     async with runtime.database.read() as session:
@@ -68,7 +76,7 @@ async def receive_file(
             before = await asyncio.to_thread(size_at, folder, names)
             row.summary = {**row.summary, RECEIVED: _counted(runtime, row, size, before)}
             row.updated_at = runtime.clock()
-            await asyncio.to_thread(move_into, folder, names, incoming)
+            await asyncio.to_thread(move_into, folder, names, incoming, modified)
     finally:
         await asyncio.to_thread(incoming.unlink, missing_ok=True)
     return size

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator
+from datetime import datetime
 from io import BufferedWriter
 from pathlib import Path
 from uuid import UUID
@@ -85,11 +86,13 @@ def size_at(folder: Path, names: tuple[str, ...]) -> int | None:
     return target.stat().st_size if target.is_file() else None
 
 
-def move_into(folder: Path, names: tuple[str, ...], incoming: Path) -> None:
+def move_into(folder: Path, names: tuple[str, ...], incoming: Path, modified: datetime | None) -> None:
     """Put a whole file into its place; one that was sent for the same path before is replaced."""
     target = folder.joinpath(*names)
     try:
         make_folder(target.parent)
+        if modified is not None:
+            os.utime(incoming, (modified.timestamp(), modified.timestamp()))
         incoming.replace(target)
     except OSError as error:
         _remove_file(incoming)
