@@ -85,10 +85,19 @@ SETTINGS = {
     },
     "extension_settings": {
         "regex": [
-            {"id": "r1", "scriptName": "One", "findRegex": "/a/", "replaceString": "b", "placement": [2], "disabled": False}
+            {
+                "id": "r1",
+                "scriptName": "One",
+                "findRegex": "/a/",
+                "replaceString": "b",
+                "placement": [2],
+                "disabled": False,
+            }
         ],
         "variables": {"global": {"season": "winter", "gold": 3}},
-        "quickReplyV2": {"config": {"setList": [{"set": "Moods", "isVisible": True}, {"set": "Gone", "isVisible": True}]}},
+        "quickReplyV2": {
+            "config": {"setList": [{"set": "Moods", "isVisible": True}, {"set": "Gone", "isVisible": True}]}
+        },
     },
     "tags": [{"id": "t1", "name": "Sea", "color": "red"}, {"id": "t2", "name": "Old", "color": ""}],
     "tag_map": {"Anna.png": ["t1"], "Nobody.png": ["t2"]},
@@ -302,7 +311,10 @@ async def test_what_was_deleted_here_is_left_out_and_reported(sqlite_url: str, t
         await create_character(story.runtime, story.viewer, {"name": "Bert"})
         written = await export(story, tmp_path / "out")
     assert "characters/Bert1.png" in written.files
-    assert (written.verdict("characters/Bert.png"), written.notes("characters/Bert.png")) == ("left_out", "Deleted here.")
+    assert (written.verdict("characters/Bert.png"), written.notes("characters/Bert.png")) == (
+        "left_out",
+        "Deleted here.",
+    )
     assert [message.text for message in written.chat("chats/Anna/Other.jsonl").messages] == ["Else."]
     assert {"characters/Bert.png", "chats/Anna/Other.jsonl", "groups/123.json"} == differing(written, files)
     assert written.json("groups/123.json")["vendor"] == {"kept": 1}
@@ -311,7 +323,9 @@ async def test_what_was_deleted_here_is_left_out_and_reported(sqlite_url: str, t
 async def test_a_selection_takes_along_the_files_that_its_chats_name(sqlite_url: str, tmp_path: Path) -> None:
     files = write(tmp_path / "st")
     shown = {"media": [{"url": "/user/images/Anna/door.png", "type": "image"}]}
-    named = jsonl(HEADER, said("Anna", "Look.", extra=shown), said("Sam", "x", extra={"files": [{"url": "/user/files/a.txt"}]}))
+    named = jsonl(
+        HEADER, said("Anna", "Look.", extra=shown), said("Sam", "x", extra={"files": [{"url": "/user/files/a.txt"}]})
+    )
     for path, data in {
         "chats/Anna/Pictures.jsonl": named,
         "user/images/Anna/door.png": picture("red"),

@@ -142,7 +142,14 @@ async def test_presets_of_each_kind_go_into_their_folders(sqlite_url: str, tmp_p
         }
         for kind, folder in folders.items():
             preset, _report = read_preset(written.read(f"{folder}/My {kind}.json"))
-            assert type(preset).__name__ in ("ChatPreset", "TextPreset", "Instruct", "ContextTemplate", "SystemPrompt", "ReasoningTemplate")
+            assert type(preset).__name__ in (
+                "ChatPreset",
+                "TextPreset",
+                "Instruct",
+                "ContextTemplate",
+                "SystemPrompt",
+                "ReasoningTemplate",
+            )
         assert written.verdict("tavernkit/risuai/For Risu") == "left_out"
 
 
@@ -160,7 +167,9 @@ async def test_quick_replies_personas_scripts_tags_and_variables_are_in_the_sett
         robin = await create_persona(
             runtime,
             viewer,
-            NewPersona(name="Robin", title="the one", description="Short.", position="at_depth", depth=7, is_default=True),
+            NewPersona(
+                name="Robin", title="the one", description="Short.", position="at_depth", depth=7, is_default=True
+            ),
         )
         plain = await create_persona(runtime, viewer, NewPersona(name="Nobody"))
         await set_picture(runtime, viewer, robin.id, picture("red"), settings_version=0)
@@ -306,7 +315,9 @@ async def test_emotions_become_sprites_and_what_has_no_place_is_reported(sqlite_
     async with open_story(sqlite_url, tmp_path) as story:
         anna = await character(story, "Anna")
         joy = picture("yellow")
-        await add_pictures(story.runtime, story.viewer, anna.id, [NewPicture(filename="joy.png", data=joy)], kind="emotion")
+        await add_pictures(
+            story.runtime, story.viewer, anna.id, [NewPicture(filename="joy.png", data=joy)], kind="emotion"
+        )
         written = await export(story, tmp_path / "out")
         assert sha256(written.read("characters/Anna/joy.png")).hexdigest() == sha256(joy).hexdigest()
         assert "1 earlier version" in written.notes("tavernkit/character versions")

@@ -12,7 +12,8 @@ from tavernkit.migration.names import folded
 from tavernkit.playground.story.migration.export_paths import FreePaths, name_of, stem_of, written_moment
 
 NAMES = st.lists(
-    st.text(max_size=40) | st.sampled_from(["", ".", "..", "CON", "Anna", "anna", "ANNA", "Å", "A\u030a", "a/b", "a" * 300]),
+    st.text(max_size=40)
+    | st.sampled_from(["", ".", "..", "CON", "Anna", "anna", "ANNA", "Å", "A\u030a", "a/b", "a" * 300]),
     max_size=30,
 )
 

@@ -73,7 +73,11 @@ async def target(story: Story, path: str) -> UUID:
 
 def backup() -> dict[str, Any]:
     anna = character(
-        ANNA, "Anna", chat(FIRST, message("Hi.", role="user"), message("Hello.")), image="assets/one.png", odd={"kept": 1}
+        ANNA,
+        "Anna",
+        chat(FIRST, message("Hi.", role="user"), message("Hello.")),
+        image="assets/one.png",
+        odd={"kept": 1},
     )
     return database(
         anna,

@@ -102,7 +102,9 @@ async def made_here(story: Story) -> None:
     """Some of everything that SillyTavern has a place for."""
     runtime, viewer = story.runtime, story.viewer
     anna = await create_character(
-        runtime, viewer, {"name": "Anna", "first_mes": "Hi.", "alternate_greetings": ["Yo."], "extensions": {"odd": [1]}}
+        runtime,
+        viewer,
+        {"name": "Anna", "first_mes": "Hi.", "alternate_greetings": ["Yo."], "extensions": {"odd": [1]}},
     )
     await set_avatar(runtime, viewer, anna.id, picture("red"))
     namesake = await create_character(runtime, viewer, {"name": "Anna", "first_mes": "Other."})
@@ -113,7 +115,9 @@ async def made_here(story: Story) -> None:
         await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, **place))
     await create_preset(runtime, viewer, NewPreset(name="Mine", kind="chat"))
     await create_preset(runtime, viewer, NewPreset(name="Words", kind="instruct"))
-    await create_set(runtime, viewer, NewQuickReplySet(name="Moods", buttons=[ButtonFields(label="Smile", message="x")]))
+    await create_set(
+        runtime, viewer, NewQuickReplySet(name="Moods", buttons=[ButtonFields(label="Smile", message="x")])
+    )
     robin = await create_persona(
         runtime, viewer, NewPersona(name="Robin", description="Short.", position="at_depth", depth=3, is_default=True)
     )

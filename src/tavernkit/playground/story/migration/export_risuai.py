@@ -133,7 +133,9 @@ class RisuaiExport(ExportWriter):
         places |= {chat.id for space in self._plan.spaces for chat in space.conversations}
         of_places = {lore_id(id) for id in places}
         wanted = [id for id in self._plan.of("lorebook") if id not in of_places]
-        rows = await session.scalars(select(Lorebook).where(Lorebook.id.in_(wanted)).order_by(Lorebook.name, Lorebook.id))
+        rows = await session.scalars(
+            select(Lorebook).where(Lorebook.id.in_(wanted)).order_by(Lorebook.name, Lorebook.id)
+        )
         return [
             (row, Module(name=row.name, id=str(row.id), lore=entries_from_book(await decoded_book(session, row))))
             for row in rows
