@@ -119,7 +119,7 @@ class GroupHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> dict[str, Json]:  # noqa: ARG002 - a protocol's
         document = parse_json(data, what="The group")
         if not isinstance(document, dict) or not isinstance(document.get("members"), list):
-            raise ParseError("This is no group of SillyTavern: it names no members.")
+            raise ParseError(_("This is no group of SillyTavern: it names no members."))
         return document
 
     async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> Outcome:
