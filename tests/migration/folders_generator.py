@@ -25,7 +25,7 @@ from tests.migration.generator.chats import (
     write_unusual_chats,
 )
 from tests.migration.generator.groups import write_groups
-from tests.migration.generator.manifest import FolderWriter, Manifest
+from tests.migration.generator.manifest import KEPT, REFUSED, FolderWriter, Manifest
 from tests.migration.generator.others import write_extension, write_hostile_files, write_others
 from tests.migration.generator.presets import write_presets
 from tests.migration.generator.scripts import write_quick_replies
@@ -56,36 +56,37 @@ def write_user_folder(place: Path, random: Random, size: FolderSize = SMALL) -> 
     folder = FolderWriter(place, "", random)
     place.mkdir(parents=True)
     (place.parent / "outside.json").write_text(folder.secret())
-    _write(folder, size, extensions="extensions", outside="../../outside.json")
+    _write(folder, size, outside="../../outside.json")
     return folder.manifest()
 
 
 def write_data_folder(place: Path, random: Random, size: FolderSize = SMALL) -> Manifest:
     """An installation of 1.12 or later: the folder of its only user, and what lies beside it."""
-    folder = FolderWriter(place, "data/default-user", random)
-    folder.add_outside("config.yaml", "listen: false\n")
-    folder.add_outside("data/cookie-secret.txt", folder.secret())
-    folder.add_outside(
-        "data/_storage/0123", f'{{"key":"user:default-user","value":{{"password":"{folder.secret()}"}}}}'
-    )
-    folder.add_outside("data/_css/user.css", "body { color: red }")
-    _write(folder, size, extensions="extensions", outside="../../cookie-secret.txt")
+    beside = {name: f"data/{name}" for name in ("cookie-secret.txt", "_storage", "_css")}
+    folder = FolderWriter(place, "data/default-user", random, beside)
+    folder.add_outside("config.yaml", f"basicAuthUser: {folder.secret()}\n")
+    folder.add("cookie-secret.txt", folder.secret().encode(), "secret", REFUSED)
+    account = {"key": "user:default-user", "value": {"password": folder.secret()}}
+    folder.add_json("_storage/0123", account, "secret", REFUSED)
+    folder.add("_css/user.css", b"body { color: red }", "kept", KEPT)
+    _write(folder, size, outside="../../../config.yaml")
     return folder.manifest()
 
 
 def write_public_folder(place: Path, random: Random, size: FolderSize = SMALL) -> Manifest:
     """An installation before 1.12: the user's folders among those of the page, some of them beside these."""
-    beside = dict.fromkeys(("thumbnails", "vectors", "secrets.json", "backups"), "")
-    folder = FolderWriter(place, "public", random, moved=beside)
+    moved = {name: name for name in ("thumbnails", "vectors", "secrets.json", "backups")}
+    moved["extensions"] = "public/scripts/extensions/third-party"
+    folder = FolderWriter(place, "public", random, moved)
     folder.add_outside("server.js", "// the application")
     folder.add_outside("config.yaml", f"basicAuthUser: {folder.secret()}\n")
     folder.add_outside("public/index.html", "<!DOCTYPE html>")
     folder.add_outside("public/script.js", "// the page")
-    _write(folder, size, extensions="scripts/extensions/third-party", outside="../../config.yaml")
+    _write(folder, size, outside="../../config.yaml")
     return folder.manifest()
 
 
-def _write(folder: FolderWriter, size: FolderSize, *, extensions: str, outside: str) -> None:
+def _write(folder: FolderWriter, size: FolderSize, *, outside: str) -> None:
     worlds = write_worlds(folder, size.worlds)
     avatars = write_characters(folder, size.characters, worlds)
     write_presets(folder, size.presets)
@@ -108,7 +109,7 @@ def _write(folder: FolderWriter, size: FolderSize, *, extensions: str, outside: 
     write_settings(folder, avatars, groups)
     write_secrets(folder)
     write_others(folder, avatars)
-    write_extension(folder, extensions)
+    write_extension(folder)
     if size.has_hostile_files:
         write_hostile_files(folder, outside)
 

@@ -39,10 +39,14 @@ def test_the_manifest_names_every_file_once_with_its_bytes(layout: str, tmp_path
     paths = on_disk(manifest.place)
     assert len(hashes(manifest)) == len(manifest.files)
     assert len(paths) == len(manifest.files) + len(manifest.outside)
-    top = {"user": "", "data": "data/default-user/", "public": "public/"}[layout]
+    tops = {
+        "user": ("",),
+        "data": ("data/default-user/", "data/"),
+        "public": ("public/", "", "public/scripts/extensions/third-party/"),
+    }
     for file in manifest.files:
-        path = next(path for path in (top + file.path, file.path) if path in paths)
-        found = manifest.place / path
+        path = file.path if layout != "public" else file.path.removeprefix("extensions/")
+        found = next(manifest.place / (top + path) for top in tops[layout] if top + path in paths)
         assert found.lstat().st_mtime == file.modified
         if not found.is_symlink():
             assert (sha256(found.read_bytes()).hexdigest(), found.stat().st_size) == (file.sha256, file.size)
@@ -78,13 +82,12 @@ def test_a_full_folder_has_what_the_tests_of_moving_need(tmp_path: Path) -> None
 
 
 def test_planted_keys_are_only_in_files_that_do_not_come_back_as_they_were(tmp_path: Path) -> None:
-    manifest = write_data_folder(tmp_path / "folder", Random(1))
+    manifest = write_user_folder(tmp_path / "folder", Random(1))
     keys = [secret.encode() for secret in manifest.secrets]
     assert len(set(keys)) == len(keys)
-    user = manifest.place / "data/default-user"
     for file in manifest.files:
         if file.expected.is_exact:
-            assert not any(key in (user / file.path).read_bytes() for key in keys)
+            assert not any(key in (manifest.place / file.path).read_bytes() for key in keys)
 
 
 def test_a_long_chat_has_the_size_that_was_asked_for(tmp_path: Path) -> None:

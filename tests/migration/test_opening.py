@@ -236,6 +236,16 @@ def test_the_code_of_extensions_is_named_with_its_address_and_never_read(
         source.open(found[0].path)
 
 
+def test_v01_accepts_a_backup_of_risuai_also_alone_in_a_folder(tmp_path: Path) -> None:
+    name, data = b"database.risudat", b"\0RISUSAVE\0\x08" + gzip.compress(b"\x81\xaacharacters\x90")
+    sizes = (len(size).to_bytes(4, "little") for size in (name, data))
+    (tmp_path / "backup.bin").write_bytes(next(sizes) + name + next(sizes) + data)
+    for place in (tmp_path / "backup.bin", tmp_path):
+        source = open_source(place)
+        assert (source.application, source.name) == ("risuai", "backup.bin")
+        assert "risuai_root" in listed(place).values()
+
+
 CARD = CharacterCard(character=Character(name="Mira", first_mes="Hm?"))
 WORLD = json.dumps({"entries": {"0": {"uid": 0, "key": ["boat"], "content": "Boats."}}}).encode()
 CHAT = b'{"user_name":"Sam","character_name":"Mira","chat_metadata":{}}\n{"name":"Mira","is_user":false,"mes":"Hm?"}'

@@ -100,13 +100,13 @@ def write_plain_chat(chats: ChatWriter, avatar: Avatar) -> str:
 def write_unusual_chats(chats: ChatWriter, avatar: Avatar) -> None:
     """Each unusual thing in a chat of its own, called after it."""
     name, random = avatar.name, chats.random
-    swiped = with_swipes(random, chats.message(name), 3)
+    equal, short, bare, beyond = (with_swipes(random, chats.message(name), 3) for _ in range(4))
     shown = chats.message(name)
     rows: Mapping[str, Sequence[Record]] = {
-        "equal swipes": [{**swiped, "swipes": ["Same.", "Same.", "Other."], "swipe_id": 0, "mes": "Same."}],
-        "swipe out of range": [{**swiped, "swipe_id": 9}],
-        "short swipe info": [{**swiped, "swipe_info": swiped["swipe_info"][:1]}],
-        "no swipe info": [{key: value for key, value in swiped.items() if key != "swipe_info"}],
+        "equal swipes": [{**equal, "swipes": ["Same.", "Same.", "Other."], "swipe_id": 0, "mes": "Same."}],
+        "swipe out of range": [{**beyond, "swipe_id": 9}],
+        "short swipe info": [{**short, "swipe_info": short["swipe_info"][:1]}],
+        "no swipe info": [{key: value for key, value in bare.items() if key != "swipe_info"}],
         "reasoning": [chats.message(name, extra={"reasoning": sentence(random), "reasoning_duration": 1234})],
         "hidden": [chats.message(name, is_system=True), chats.message("Sam", is_user=True, is_system=True)],
         "narrator": [chats.message("Narrator", is_system=False, extra={"type": "narrator"})],

@@ -86,8 +86,8 @@ class Manifest(Value, frozen=True, kw_only=True):
 
 @dataclass(eq=False)
 class FolderWriter:
-    """Writes files below the folder `user` and remembers what it wrote. `moved` says which files or folders of the
-    first level lie in another one."""
+    """Writes files below the folder `user` and remembers what it wrote. `moved` says where the files and folders of the
+    first level are that lie elsewhere."""
 
     place: Path
     user: str
@@ -101,7 +101,8 @@ class FolderWriter:
     secrets: list[str] = field(default_factory=list)
 
     def place_of(self, path: str) -> Path:
-        return self.place / self.moved.get(path.partition("/")[0], self.user) / path
+        top, _, rest = path.partition("/")
+        return self.place / self.moved[top] / rest if top in self.moved else self.place / self.user / path
 
     def add(self, path: str, data: bytes | Iterable[bytes], kind: FileKind, expected: Expected = EXACT) -> str:
         target = self.place_of(path)

@@ -21,20 +21,20 @@ def write_others(folder: FolderWriter, avatars: Sequence[Avatar]) -> None:
         folder.add(f"assets/{path}", random.randbytes(64), "kept", KEPT)
     images = {"version": 1, "folders": [{"id": "f1", "name": "Mine"}], "images": {"forest.png": {"folderIds": ["f1"]}}}
     folder.add_json("image-metadata.json", images, "kept", KEPT)
-    folder.add("backups/chat_olivia_20240501-100000.jsonl", sentence(random).encode(), "kept", KEPT)
-    folder.add_json("backups/_sysprompt/Old.json", {"name": "Old", "content": ""}, "kept", KEPT)
-    folder.add_json("backups/_group_metadata_update/1.json", {"id": "1", "members": []}, "kept", KEPT)
+    folder.add("backups/chat_olivia_20240501-100000.jsonl", sentence(random).encode(), "derived", KEPT)
+    folder.add_json("backups/_sysprompt/Old.json", {"name": "Old", "content": ""}, "derived", KEPT)
+    folder.add_json("backups/_group_metadata_update/1.json", {"id": "1", "members": []}, "derived", KEPT)
     for kind, name in (("bg", "forest.png"), ("avatar", avatars[0].file), ("persona", "sam.png")):
         folder.add(f"thumbnails/{kind}/{name}", picture(random), "derived", KEPT)
     folder.add_json("vectors/transformers/1234/model/index.json", {"version": 1, "items": []}, "derived", KEPT)
-    folder.add_json("stats.json", {"timestamp": 1700000000000, avatars[0].file: {"total_gen_time": 5}}, "derived", KEPT)
+    folder.add_json("stats.json", {"timestamp": 1700000000000, avatars[0].file: {"total_gen_time": 5}}, "kept", KEPT)
     folder.add("content.log", b"default_Seraphina.png\n", "derived", KEPT)
 
 
-def write_extension(folder: FolderWriter, place: str) -> None:
+def write_extension(folder: FolderWriter) -> None:
     manifest = {"display_name": "Theirs", "js": "index.js", "homePage": "https://example.invalid/theirs"}
-    folder.add_json(f"{place}/Theirs/manifest.json", manifest, "extension", REFUSED)
-    folder.add(f"{place}/Theirs/index.js", f"const key = '{folder.secret()}';".encode(), "extension", REFUSED)
+    folder.add_json("extensions/Theirs/manifest.json", manifest, "extension", REFUSED)
+    folder.add("extensions/Theirs/index.js", f"const key = '{folder.secret()}';".encode(), "extension", REFUSED)
 
 
 def write_hostile_files(folder: FolderWriter, outside: str) -> None:

@@ -48,7 +48,7 @@ def write_settings(folder: FolderWriter, avatars: Sequence[Avatar], groups: Sequ
         "x_unknown": {"deep": [None, 1.5]},
     }
     folder.add_json("settings.json", settings, "settings", BLANKED)
-    folder.add_json("backups/settings_default-user_20240501-100000.json", settings, "kept", KEPT_BLANKED)
+    folder.add_json("backups/settings_default-user_20240501-100000.json", settings, "derived", KEPT_BLANKED)
 
 
 def _world_info(folder: FolderWriter, avatars: Sequence[Avatar]) -> dict[str, Any]:

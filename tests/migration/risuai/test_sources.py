@@ -180,7 +180,10 @@ class TestPlaces:
 
     def test_the_save_folder_of_the_node_server_is_read_without_its_passwords(self, tmp_path: Path) -> None:
         secrets = {"__password": b"sesame", "__authcode": b"sesame", "__sionyw_client_data.json": b"sesame"}
-        source = opened(write_node_folder(tmp_path, STORY, {f"assets/{PICTURE}": PNG, **secrets}))
+        write_node_folder(tmp_path, STORY, {f"assets/{PICTURE}": PNG, **secrets})
+        (tmp_path / "save" / "notes.txt").write_text("sesame")
+        source = opened(tmp_path)
+        assert set(refused(source)) == {"notes.txt"}
         found = kinds(source)
         assert found[f"assets/{PICTURE}"] == "risuai_asset"
         assert {path: found[path] for path in secrets} == dict.fromkeys(secrets, "secret")
@@ -234,6 +237,19 @@ class TestPlaces:
     def test_other_folders_are_none_of_risuais(self, tmp_path: Path) -> None:
         (tmp_path / "characters").mkdir()
         assert open_risuai(tmp_path) is None
+
+    def test_memory_stays_flat_however_large_the_database_is(self, tmp_path: Path) -> None:
+        texts = [f"{number} " + "word " * 100_000 for number in range(60)]
+        chats = [chat(f"c{number}", message(text)) for number, text in enumerate(texts)]
+        place = write_backup_file(tmp_path, database(character(ANNA, "Anna", *chats)), encoding="07")
+        del texts, chats
+        tracemalloc.start()
+        source = opened(place)
+        sizes = [len(source.open(file.path).read()) for file in source.files() if isinstance(file, SourceFile)]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert sum(sizes) > 30_000_000
+        assert peak < 10_000_000
 
 
 class TestWhatIsMissing:

@@ -49,13 +49,16 @@ class Exported:
         return " ".join(note for line in self.report.lines if line.path == path for note in line.notes)
 
 
-async def export(story: Story, place: Path, viewer: Viewer | None = None, **choices: Any) -> Exported:
-    """Write everything, or what is chosen, into a folder."""
+async def export(
+    story: Story, place: Path, viewer: Viewer | None = None, *, is_backup: bool = False, **choices: Any
+) -> Exported:
+    """Write everything, or what is chosen, into a folder. Of a backup, the report has lines for what is inside."""
     place.mkdir(parents=True, exist_ok=True)
     sink, chosen = FolderSink(place), ExportChoices(**choices)
     report = await write_export(story.runtime, viewer or story.viewer, sink, chosen)
     written = Exported(place, report)
-    assert {line.path for line in report.lines if line.verdict != "left_out"} == written.files
+    reported = {line.path for line in report.lines if line.verdict != "left_out"}
+    assert {path for path in reported if not is_backup or ".bin/" not in path} == written.files
     return written
 
 
@@ -67,14 +70,15 @@ async def narrate(story: Story, conversation_id: UUID, *texts: str) -> None:
         )
 
 
-async def imported(story: Story, place: Path) -> None:
-    """Import everything in a folder."""
+async def imported(story: Story, place: Path, viewer: Viewer | None = None) -> None:
+    """Import everything in a folder or backup."""
+    whose = viewer or story.viewer
     async with running_job_worker(story.runtime):
-        row = await import_from_path(story.runtime, story.viewer, place)
+        row = await import_from_path(story.runtime, whose, place)
         assert row.job_id is not None
         scanned = await ended_job(story.runtime, row.job_id)
         assert scanned.status == "succeeded", scanned.error
-        row = await start_import(story.runtime, story.viewer, row.id, ImportChoices())
+        row = await start_import(story.runtime, whose, row.id, ImportChoices())
         assert row.job_id is not None
         done = await ended_job(story.runtime, row.job_id)
         assert done.status == "succeeded", done.error

@@ -13,7 +13,8 @@ from typing import IO, Any
 from uuid import UUID
 
 from PIL import Image
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind, RefusedFile, SourceFile
@@ -108,41 +109,47 @@ class ImportedStory(Story):
         self.folder.data[path] = data
         kind = KINDS[path.partition("/")[0]]
         handler = self.handlers.get(kind)
-        item = await self._item(path, kind, plan or {}, conflict)
+        item = await self.item(path, plan, conflict)
         prepared = None if handler is None else handler.prepare(self.job, item, data)
         async with self.runtime.database.write() as session:
             outcome = Outcome(verdict="kept")
             if handler is not None:
                 outcome = await handler.store(session, self.job, item, prepared)
-            await session.flush()
-            await refresh_markers(session, self.job)
-            marker = ""
-            if outcome.target_kind is not None and outcome.target_id is not None and not outcome.merged:
-                marker = await marker_of(session, outcome.target_kind, outcome.target_id) or ""
-            await session.merge(
-                ImportedFile(
-                    source_id=self.job.source_id,
-                    path=path,
-                    kind=kind,
-                    size=len(data),
-                    sha256=item.sha256,
-                    import_id=self.job.import_id,
-                    target_kind=outcome.target_kind,
-                    target_id=outcome.target_id,
-                    marker=marker,
-                )
-            )
-            row = await session.get_one(ImportItem, (self.job.import_id, item.position))
-            row.verdict = outcome.verdict
+            await self.conclude(session, item, outcome)
         return outcome
 
-    async def _item(self, path: str, kind: FileKind, plan: dict[str, Any], conflict: Conflict) -> Item:
+    async def conclude(self, session: AsyncSession, item: Item, outcome: Outcome) -> None:
+        """Write what has become of a file."""
+        await session.flush()
+        await refresh_markers(session, self.job)
+        marker = ""
+        if outcome.target_kind is not None and outcome.target_id is not None and not outcome.merged:
+            marker = await marker_of(session, outcome.target_kind, outcome.target_id) or ""
+        await session.merge(
+            ImportedFile(
+                source_id=self.job.source_id,
+                path=item.path,
+                kind=item.kind,
+                size=item.size,
+                sha256=item.sha256,
+                import_id=self.job.import_id,
+                target_kind=outcome.target_kind,
+                target_id=outcome.target_id,
+                marker=marker,
+            )
+        )
+        row = await session.get_one(ImportItem, (self.job.import_id, item.position))
+        row.verdict = outcome.verdict
+
+    async def item(self, path: str, plan: dict[str, Any] | None = None, conflict: Conflict = "both") -> Item:
+        """A file of the folder as the scan leaves it."""
+        kind = KINDS[path.partition("/")[0]]
         async with self.runtime.database.write() as session:
             known = await session.get(ImportedFile, (self.job.source_id, path))
             query = select(ImportItem).where(ImportItem.import_id == self.job.import_id, ImportItem.path == path)
             row = await session.scalar(query)
             if row is None:
-                position = len(self.folder.data)
+                position = await session.scalar(select(func.count()).select_from(ImportItem)) or 0
                 row = ImportItem(import_id=self.job.import_id, position=position, path=path, kind=kind)
                 session.add(row)
             marker = None
@@ -158,7 +165,7 @@ class ImportedStory(Story):
                 modified=None,
                 sha256=hashlib.sha256(data).hexdigest(),
                 state="new" if known is None else "changed",
-                plan=plan,
+                plan=plan or {},
                 conflict=conflict,
             )
             if known is None or marker is None:
@@ -215,6 +222,15 @@ class ImportedStory(Story):
         assert outcome.target_id is not None
         export = await export_chat(self.runtime, self.viewer, outcome.target_id)
         return b"".join([encoded(piece) async for piece in written_chat(self.runtime, export, "jsonl")])
+
+    async def written_messages(self, outcome: Outcome) -> list[Any]:
+        """What an export writes behind the header, without what only this application reads."""
+        records = [json.loads(one) for one in (await self.written(outcome)).split(b"\n")][1:]
+        for record in records:
+            for info in record.pop("swipe_info", ()):
+                assert list(info) == ["tavernkit"]
+                del record["swipes"], record["swipe_id"]
+        return records
 
     async def avatars(self) -> dict[UUID, str]:
         """The characters of the folder by the names of their files."""

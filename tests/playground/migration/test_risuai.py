@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from PIL import Image
 from sqlalchemy import select
+from tavernkit.playground.story.migration.markers import marker_of
 
 from tavernkit import User, risuai
 from tavernkit.migration.files import SourceFile
@@ -41,7 +43,6 @@ from tavernkit.playground.story.characters.service import edit_character
 from tavernkit.playground.story.messages.service import edit_message
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
-from tavernkit.playground.story.migration.markers import marker_of
 from tavernkit.playground.story.migration.risuai import HANDLERS
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
 from tavernkit.playground.story.paths.variables import get_globals, get_variables, set_variable
@@ -53,9 +54,9 @@ from tavernkit.playground.story.presets.service import update_preset
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.character import read_character
-from tavernkit.risuai.chat_history import to_history
 from tavernkit.risuai.chat import read_message
-from tavernkit.values import Json, JsonObject
+from tavernkit.risuai.chat_history import to_history
+from tavernkit.values import JsonObject
 from tests.migration.risuai.backups import (
     ANNA,
     BRANCH,
@@ -69,6 +70,8 @@ from tests.migration.risuai.backups import (
 )
 from tests.playground.prompting.prompt_story import PromptStory, texts
 from tests.playground.stories import Story, open_story
+
+pytestmark = pytest.mark.anyio
 
 BEN = "a0000000-0000-4000-8000-000000000002"
 OTHER_ANNA = "a0000000-0000-4000-8000-000000000003"
@@ -154,7 +157,10 @@ def story() -> dict[str, Any]:
             {"name": "Extra", "description": "", "id": "extra"},
         ],
         enabledModules=["magic"],
-        botPresets=[{"name": "Plain", "mainPrompt": "Write."}, {"name": "Mine", "mainPrompt": "Tell.", "openAIKey": ""}],
+        botPresets=[
+            {"name": "Plain", "mainPrompt": "Write."},
+            {"name": "Mine", "mainPrompt": "Tell.", "openAIKey": ""},
+        ],
         botPresetsId=1,
         globalChatVariables={"toggle_loud": "1"},
         globalscript=[SCRIPT],
@@ -363,7 +369,9 @@ async def test_spaces_have_the_selected_preset_persona_and_modules(sqlite_url: s
             found["modules/magic.json"].target_id,
             found["modules/extra.json"].target_id,
         ]
-        (human,) = await rows(play, SpaceMembership, SpaceMembership.space_id == space.id, SpaceMembership.kind == "human")
+        (human,) = await rows(
+            play, SpaceMembership, SpaceMembership.space_id == space.id, SpaceMembership.kind == "human"
+        )
         assert human.persona_id == found["personas/baker.json"].target_id
         (lock,) = await rows(play, PersonaConnection, PersonaConnection.conversation_id == first.id)
         assert lock.persona_id == found["personas/poet.json"].target_id
@@ -462,7 +470,7 @@ async def test_a_group_becomes_a_space_with_its_members(sqlite_url: str, tmp_pat
         messages = await rows(play, Message, Message.conversation_id == conversation_id)
         speakers = [everybody[one.membership_id] for one in sorted(messages, key=lambda one: one.seq)]
         assert speakers == [ANNA, OTHER_ANNA, BEN, None, None]
-        (link,) = await rows(play, LorebookLink, LorebookLink.space_id == space.id)
+        assert len(await rows(play, LorebookLink, LorebookLink.space_id == space.id)) == 1
         (scripts,) = await rows(play, ScriptList, ScriptList.space_id == space.id)
         assert scripts.data["risuai"][0]["type"] == "disabled"
         assert await importer.written(f"characters/{GROUP}.json") == json.loads(
@@ -525,7 +533,11 @@ async def test_what_was_changed_on_both_sides_is_kept_replaced_or_imported_besid
         path = "presets/0.json"
         found = await importer.run(story())
         row = await target(play, found, path, Preset)
-        for conflict, verdict, here in (("keep", "skipped", "Here."), ("replace", "exact", "There."), ("both", "exact", "There.")):
+        for conflict, verdict, here in (
+            ("keep", "skipped", "Here."),
+            ("replace", "exact", "There."),
+            ("both", "exact", "There."),
+        ):
             row = await target(play, found, path, Preset)
             patch = PatchPreset(settings_version=row.settings_version, data={"mainPrompt": "Here."})
             await update_preset(play.runtime, play.viewer, row.id, patch)
@@ -535,6 +547,7 @@ async def test_what_was_changed_on_both_sides_is_kept_replaced_or_imported_besid
             assert outcome.verdict == verdict
             kept = await target(play, {path: outcome}, path, Preset)
             assert (kept.data["mainPrompt"], kept.id == row.id) == (here, conflict != "both")
+            assert (kept.name == f"Plain {conflict}") is (conflict != "keep")
 
 
 async def test_a_chat_that_parted_becomes_a_branch(sqlite_url: str, tmp_path: Path) -> None:
@@ -563,7 +576,7 @@ async def test_v20_what_nobody_has_changed_is_written_back_as_it_was(sqlite_url:
                 play.runtime, play.viewer, _kind(file), file.target_id, original, source_id=importer.source_id
             )
             assert written is not None
-            assert json.loads(written) == json.loads(original), path
+            assert written == original, path
 
 
 async def test_what_was_changed_here_is_written_and_the_rest_kept(sqlite_url: str, tmp_path: Path) -> None:
@@ -617,7 +630,7 @@ async def test_the_prompt_of_an_imported_chat_is_that_of_the_original(sqlite_url
         person = data["characters"][0]
         person |= {"customscript": [], "desc": "{{char}} bakes with {{user}}.", "firstMessage": "I am {{char}}."}
         person["chats"][0] |= {"fmIndex": -1, "bindedPersona": "", "modules": []}
-        person["chats"][0]["message"].append(message("A dragon!", role="user"))
+        person["chats"][0]["message"] += [message("What is there?"), message("A dragon!", role="user")]
         found = await Importer(play, tmp_path).run(data)
         conversation = await target(play, found, CHAT, Conversation)
         built = PromptStory(play.runtime, play.user_id, conversation.id)

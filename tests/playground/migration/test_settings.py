@@ -8,13 +8,21 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.base.database.models import Character, Preset, QuickReplyLink, ScriptList, Space
+from tavernkit.playground.base.database.models import (
+    Character,
+    ImportedFile,
+    Preset,
+    QuickReplyLink,
+    ScriptList,
+    Space,
+)
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.characters.queries import characters_page
 from tavernkit.playground.story.characters.service import change_own_tags
 from tavernkit.playground.story.lorebooks.documents import LinkPlace
 from tavernkit.playground.story.lorebooks.links import detach_lorebook, lorebooks_at
 from tavernkit.playground.story.migration.items import Outcome
+from tavernkit.playground.story.migration.markers import marker_of
 from tavernkit.playground.story.migration.space_defaults import (
     live_preset_ids,
     member_defaults,
@@ -23,7 +31,7 @@ from tavernkit.playground.story.migration.space_defaults import (
 from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals, read_globals
 from tavernkit.playground.story.presets.queries import default_preset_id
 from tavernkit.playground.story.settings_schema.resolving import effective
-from tests.playground.characters.builders import picture, png_card
+from tests.playground.characters.builders import brought, json_card, picture, png_card
 from tests.playground.migration.folder import Import, opened_import
 from tests.playground.stories import Story, open_story
 
@@ -204,6 +212,36 @@ async def test_v06_a_card_that_comes_later_gets_its_tags_and_books(sqlite_url: s
         anna = (await cards(play))["Anna1.png"]
         assert anna.own_tags == ["Kind"]
         assert await books_at(play, character_id=anna.id) == ["Wood"]
+
+
+async def test_v06_a_card_takes_the_place_of_the_character_that_stood_in_for_it(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
+        moving = await with_folder(play, tmp_path)
+        card = moving.folder.open("characters/Anna1.png").read()
+        moving.folder.remove("characters/Anna1.png")
+        await moving.run()
+        stand_in = (await brought(play, json_card(name="Anna", description=""))).character
+        async with play.runtime.database.write() as session:
+            marker = await marker_of(session, "character", stand_in.id)
+            session.add(
+                ImportedFile(
+                    source_id=moving.source_id,
+                    path="characters/Anna1.png",
+                    kind="character",
+                    size=0,
+                    sha256="",
+                    target_kind="character",
+                    target_id=stand_in.id,
+                    marker=marker,
+                )
+            )
+        moving.folder.write("characters/Anna1.png", card)
+        outcomes = await moving.run()
+        anna = (await cards(play))["Anna1.png"]
+        assert outcomes["characters/Anna1.png"].target_id == anna.id == stand_in.id
+        assert (anna.data["data"]["description"], anna.own_tags) == ("Another.", ["Kind"])
 
 
 async def test_v13_scripts_arrive_disabled_and_an_allow_list_is_no_consent(database_url: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from tavernkit.chats import ChatFile, ChatHeader, ChatMessage
-from tavernkit.chats.chat import HEADER_KEYS, MESSAGE_KEYS, Date
+from tavernkit.chats.chat import Date
 from tavernkit.migration.risuai.branches import read_link
 from tavernkit.values import Json, JsonObject, Value
 
@@ -23,7 +23,6 @@ CUTS = "allBefore"
 VARIABLE = "$"
 APART = frozenset({"message", "localLore", "scriptstate"})
 """Fields of a chat that have places of their own."""
-_MESSAGE_KEYS = (*MESSAGE_KEYS, OWN)
 
 
 class ChatNames(Value, frozen=True, kw_only=True):
@@ -57,7 +56,6 @@ def chat_to_file(chat: JsonObject, greetings: Sequence[str], names: ChatNames) -
         character_name=names.character,
         chat_metadata=metadata,
         unknown={OWN: {key: value for key, value in chat.items() if key not in APART}},
-        keys=(*HEADER_KEYS, OWN),
     )
     return ChatFile(header=header, messages=(*([first] if first else ()), *said))
 
@@ -124,7 +122,6 @@ def _message(message: Json, is_hidden: bool, names: ChatNames) -> ChatMessage:
         extra={"type": "narrator"} if is_comment else {},
         original_avatar=saying if isinstance(saying, str) and names.is_shared(saying) else None,
         unknown={OWN: own},
-        keys=_MESSAGE_KEYS,
     )
 
 
@@ -147,7 +144,6 @@ def _greeting(
         swipes=texts if len(texts) > 1 else (),
         swipe_id=active if len(texts) > 1 else None,
         unknown={OWN: {GREETING: [number for number, _ in choices], CHOSEN: chosen}},
-        keys=_MESSAGE_KEYS,
     )
 
 

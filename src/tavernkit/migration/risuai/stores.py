@@ -148,11 +148,12 @@ def _open_node(place: Path) -> Store | None:
     secret: dict[str, int] = {}
     refused: dict[str, str] = {}
     for entry in _entries(folder, refused):
-        name = bytes.fromhex(entry.name).decode("utf-8", "replace") if _HEX.fullmatch(entry.name) else entry.name
-        if name.startswith("__") or name == entry.name:
+        is_hex = _HEX.fullmatch(entry.name) is not None
+        name = bytes.fromhex(entry.name).decode("utf-8", "replace") if is_hex else entry.name
+        if name.startswith("__"):
             secret[entry.name] = entry.stat().st_size
-        elif not _is_safe(name):
-            refused[entry.name] = "The name of this file is not safe, so it was not read."
+        elif not is_hex or not _is_safe(name):
+            refused[entry.name] = "RisuAI has no files of such a name, so it was not read."
         else:
             files[_without_ending(name)] = _on_disk(Path(entry.path))
     return _with_database(files, secret, refused)

@@ -26,6 +26,7 @@ body { margin: 0 auto; max-width: 44rem; padding: 2rem 1.25rem; background: var(
 article { padding: .75rem 1rem; margin: .75rem 0; border: 1px solid var(--line); border-radius: .5rem }
 article.user { background: var(--own) }
 article.narrator { border-style: dashed }
+article p { margin: .5rem 0 }
 h1 { font-size: 1.6rem; line-height: 1.3 }
 h2 { display: inline; font: 600 .95rem/1.4 system-ui, sans-serif }
 time, figcaption { color: var(--quiet); font: .8125rem/1.4 system-ui, sans-serif; margin-inline-start: .5rem }

@@ -78,7 +78,9 @@ def _in_data(url: str) -> FilePicture | None:
     return None
 
 
-_PICTURES = ("media", "image", "image_swipes")
+def _names_pictures(extra: JsonObject) -> bool:
+    """Few messages have any, so that this is all there is to do for the others."""
+    return "media" in extra or "image" in extra or "image_swipes" in extra
 
 
 def _readdressed(message: ChatMessage, reference: Callable[[str], str]) -> ChatMessage:
@@ -95,8 +97,7 @@ def _readdressed_info(info: JsonObject, reference: Callable[[str], str]) -> Json
 
 
 def _addressed(extra: JsonObject, change: Callable[[str], str]) -> JsonObject:
-    """The very same where it has no pictures, which is nearly always."""
-    return with_addresses(extra, change) if any(key in extra for key in _PICTURES) else extra
+    return with_addresses(extra, change) if _names_pictures(extra) else extra
 
 
 def data_url(media_type: str, data: bytes) -> str:
@@ -105,7 +106,7 @@ def data_url(media_type: str, data: bytes) -> str:
 
 def pictures_in(extra: JsonObject) -> list[tuple[str, str, str]]:
     """The kind, the hash and the title of each picture that a file has for a swipe; those that are seen come first."""
-    if not any(key in extra for key in _PICTURES):
+    if not _names_pictures(extra):
         return []
     seen = [
         ("attached", sha256, titled(one.title, "", limit=MAX_TITLE_CHARACTERS))

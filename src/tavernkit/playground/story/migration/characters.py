@@ -42,8 +42,9 @@ class CharacterHandler:
             session, job.runtime, job.viewer.user_id, prepared, target=target, as_new=True, links_book=False
         )
         row, avatar = stored.character, PurePosixPath(item.path).name
+        is_first = "avatar" not in row.file
         row.file = {**row.file, "avatar": avatar}
-        if target is None:
+        if is_first:
             await _connect(session, job, row, avatar)
         notes = await _link(session, job, row, before)
         return imported(item, "character", row.id, converted=prepared.notes, notes=notes)

@@ -35,11 +35,12 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.characters.files import SPRITES
 from tavernkit.playground.story.chatfiles.exporting import FolderNames, export_chat, written_chat
 from tavernkit.playground.story.lorebooks.links import CARD, CHAT
 from tavernkit.playground.story.migration.characters import character_bytes
-from tavernkit.playground.story.migration.export_paths import PRESET_FOLDERS
+from tavernkit.playground.story.migration.export_paths import PRESET_FOLDERS, name_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedConversation, PlannedSpace
 from tavernkit.playground.story.paths.pictures import EMOTION
 from tavernkit.text.js_json import from_json, to_json
@@ -48,7 +49,8 @@ from tavernkit.values import Json
 INDENT = 4
 """SillyTavern's own files are indented by so much."""
 PICTURES = "user/images"
-_BOOK = "world_info"
+_BOOK, _PERSONA = "world_info", "persona"
+"""What the header of a chat names."""
 _INLINE = "data:image/"
 _PARTS: Mapping[str, str] = {
     "instruct": "instruct",
@@ -144,10 +146,16 @@ async def chat_pieces(
     async with work.runtime.database.read() as session:
         book = await changed_chat_book(session, work.plan, conversation.id, space.id)
         stored = set(await session.scalars(_pictures_of(conversation.id)))
-    if book is not None and export.header is not None:
-        metadata = {key: value for key, value in export.header.chat_metadata.items() if key != _BOOK}
-        header = export.header.with_(chat_metadata={**metadata, _BOOK: book} if book else metadata)
-        export = export.with_(header=header)
+        persona = await locked_persona(session, conversation.id, work.viewer.user_id)
+    if export.header is not None:
+        metadata = dict(export.header.chat_metadata)
+        if book is not None:
+            metadata[_BOOK] = book
+        if persona is not None and ("persona", persona.id) in work.plan.paths:
+            metadata[_PERSONA] = name_of(work.plan.paths["persona", persona.id])
+        if book == "":
+            del metadata[_BOOK]
+        export = export.with_(header=export.header.with_(chat_metadata=metadata))
     folder = f"{PICTURES}/{_folder_name(space)}"
     async for piece in written_chat(work.runtime, export, "jsonl"):
         if stored and _INLINE in piece:

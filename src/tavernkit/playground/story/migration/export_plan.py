@@ -54,8 +54,9 @@ Target: TypeAlias = tuple[TargetKind, UUID]
 
 PERSONA_PICTURES = "User Avatars"
 _FILES_OF: frozenset[str] = frozenset(
-    {"character", "world", "preset", "quick_replies", "group", "chat", "group_chat", "persona_picture"}
-)
+    ("character", "world", "preset", "quick_replies", "group", "chat", "group_chat", "persona_picture",
+     "risuai_character", "risuai_chat", "risuai_module", "risuai_preset", "risuai_persona")
+)  # fmt: skip
 """Kinds of files of which each is one thing here."""
 
 

@@ -35,7 +35,7 @@ class ExportChoices(Value, frozen=True, kw_only=True):
     def is_selection(self) -> bool:
         return bool(self.character_ids or self.space_ids)
 
-    def wants(self, kind: FileKind) -> bool:
+    def wants(self, kind: str) -> bool:
         """Whether files of this kind are exported."""
         return self.only is None or any(kind == one or kind in ALONG.get(one, ()) for one in self.only)
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from datetime import datetime
-from typing import TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.characters.export import plain_picture
 from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Blob, FolderImport, ImportedFile, ImportItem
+from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
@@ -39,29 +36,28 @@ from tavernkit.playground.story.migration.export_items import (
 )
 from tavernkit.playground.story.migration.export_paths import PRESET_FOLDERS, stem_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan
-from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportVerdict
+from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.export_settings import SETTINGS, settings_bytes
 from tavernkit.playground.story.migration.export_sinks import ExportSink
+from tavernkit.playground.story.migration.export_writer import (
+    BLANKED,
+    CHANGED_HERE,
+    DELETED_HERE,
+    ELSEWHERE,
+    MADE_HERE,
+    ExportWriter,
+    OnProgress,
+    whole,
+)
 from tavernkit.playground.story.migration.groups import group_bytes
 from tavernkit.playground.story.migration.items import TargetKind
-from tavernkit.playground.story.migration.kept import kept_bytes, kept_pieces
+from tavernkit.playground.story.migration.kept import kept_bytes
 from tavernkit.playground.story.migration.lorebooks import world_bytes
 from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
 from tavernkit.playground.story.migration.personas import persona_bytes
 from tavernkit.playground.story.migration.presets import preset_bytes
 from tavernkit.playground.story.migration.quick_replies import quick_replies_bytes
-from tavernkit.playground.story.migration.report import notes_of
 
-OnProgress: TypeAlias = Callable[[int, int], Awaitable[None]]
-"""Gets how many files are through, and of how many."""
-
-PAGE = 500
-ELSEWHERE = "tavernkit"
-"""What the report calls a folder for what has no file."""
-MADE_HERE = _("Created here.")
-CHANGED_HERE = _("Changed here since the import.")
-DELETED_HERE = _("Deleted here.")
-BLANKED = _("Keys and passwords were left out at the import.")
 ONLY_RISUAI = _("SillyTavern has no place for it. Export for RisuAI instead.")
 
 _CHATS = frozenset({"chat", "group_chat"})
@@ -72,8 +68,8 @@ _WRITTEN = frozenset(
 _MEDIA = re.compile(rb'"/?(user/(?:images|files)/(?:[^"\\]|\\.)+)"')
 
 
-class Exporter:
-    """Writes one file after the other, and a line of the report for each."""
+class SillyTavernExport(ExportWriter):
+    """Writes a folder of SillyTavern."""
 
     def __init__(
         self,
@@ -84,19 +80,17 @@ class Exporter:
         choices: ExportChoices,
         on_progress: OnProgress,
     ) -> None:
-        self.lines: list[ExportLine] = []
-        self._plan, self._database, self._viewer = plan, runtime.database, viewer
-        self._sink, self._choices, self._on_progress = sink, choices, on_progress
+        super().__init__(runtime, plan, sink, choices, on_progress)
+        self._viewer = viewer
         self._spaces = {space.id: space for space in plan.spaces}
         self._chats = {one.id: (space, one) for space in plan.spaces for one in space.conversations}
         names = FolderNames(
             chats={id: stem_of(one.path) for id, (_space, one) in self._chats.items()},
             avatars={id: avatar for id in plan.of("character") if (avatar := plan.avatar(id)) is not None},
+            groups={id: stem_of(space.path) for id, space in self._spaces.items() if space.path},
         )
         self._work = Exporting(runtime=runtime, viewer=viewer, plan=plan, names=names)
-        self._twins = {second: first for first, second in plan.free.twins}
         self._media: set[str] = set()
-        self._done = self._total = 0
 
     async def write_all(self) -> None:
         """Write everything that was chosen."""
@@ -113,31 +107,14 @@ class Exporter:
             await self._report_refused()
             await self._report_placeless()
 
-    async def _count(self) -> int:
-        new = sum(target not in self._plan.imported for target in self._plan.names)
-        if self._plan.source is None:
-            return new + 1
-        async with self._database.read() as session:
-            query = select(func.count()).where(ImportedFile.source_id == self._plan.source.id)
-            return new + 1 + (await session.scalar(query) or 0)
-
     async def _write_source(self) -> None:
         """The files of the folder that the export builds upon, but for its settings."""
-        source, after = self._plan.source, ""
-        while source is not None:
-            async with self._database.read() as session:
-                query = select(ImportedFile).where(ImportedFile.source_id == source.id, ImportedFile.path > after)
-                files = (await session.scalars(query.order_by(ImportedFile.path).limit(PAGE))).all()
-            for file in files:
-                if self._is_wanted(file):
-                    await self._write_imported(file)
-                self._done += 1
-            if len(files) < PAGE:
-                return
-            after = files[-1].path
+        async for file in self._files_of_source():
+            if self._is_wanted(file):
+                await self._write_imported(file)
 
     def _is_wanted(self, file: ImportedFile) -> bool:
-        if file.path == SETTINGS or not self._choices.wants(msgspec.convert(file.kind, type=FileKind)):
+        if file.path == SETTINGS or not self._choices.wants(file.kind):
             return False
         if not self._choices.is_selection:
             return True
@@ -192,11 +169,6 @@ class Exporter:
         notes = (BLANKED,) if is_blanked else ()
         await self._write(file.path, file.kind, pieces, "converted" if is_blanked else "exact", notes, file.modified)
 
-    async def _kept(self, sha256: str) -> AsyncIterator[bytes]:
-        async with self._database.read() as session:
-            async for piece in kept_pieces(session, sha256):
-                yield piece
-
     async def _write_anew(self, path: str, kind: str, id: UUID, note: str) -> None:
         """Write a file from what is here; what cannot be written is left out, and the report says why."""
         if kind in _CHATS:
@@ -213,7 +185,7 @@ class Exporter:
         except (Refused, TavernKitError) as error:
             self._leave_out(path, kind, sentence_of(error))
         else:
-            await self._write(path, kind, _whole(data), "converted", (note,))
+            await self._write(path, kind, whole(data), "converted", (note,))
 
     async def _bytes(self, session: AsyncSession, path: str, kind: str, id: UUID) -> bytes:
         runtime = self._work.runtime
@@ -267,7 +239,7 @@ class Exporter:
             parts = await preset_parts(session, self._plan, id)
         for path, data in parts:
             note = _("A part of the preset “{name}”.", name=name)
-            await self._write(path, "preset", _whole(data), "converted", (note,))
+            await self._write(path, "preset", whole(data), "converted", (note,))
 
     async def _write_chats(self) -> None:
         for space in self._plan.spaces:
@@ -302,12 +274,7 @@ class Exporter:
         else:
             is_blanked = file is not None and file.kept_sha256 != file.sha256
             sentences = (problem or (MADE_HERE if before is None else CHANGED_HERE), BLANKED if is_blanked else "")
-            await self._write(SETTINGS, "settings", _whole(data), "converted", tuple(filter(None, sentences)))
-
-    async def _blob(self, sha256: str) -> AsyncIterator[bytes]:
-        async with self._database.read() as session:
-            data = await session.scalar(select(Blob.data).where(Blob.sha256 == sha256))
-        yield data or b""
+            await self._write(SETTINGS, "settings", whole(data), "converted", tuple(filter(None, sentences)))
 
     async def _named_in(self, pieces: AsyncIterator[bytes], kind: str) -> AsyncIterator[bytes]:
         """The same pieces; of a selection, the files that chats name are noted."""
@@ -341,49 +308,6 @@ class Exporter:
                 if self._choices.wants(kind):
                     self._leave_out(f"{ELSEWHERE}/{name}", kind, sentence)
 
-    async def _report_refused(self) -> None:
-        """What was refused when the folder was imported, and is therefore not in the export."""
-        if self._plan.source is None:
-            return
-        async with self._database.read() as session:
-            newest = (
-                select(FolderImport.id)
-                .where(FolderImport.source_id == self._plan.source.id, FolderImport.status == "done")
-                .order_by(FolderImport.created_at.desc())
-                .limit(1)
-            )
-            items = await session.scalars(
-                select(ImportItem)
-                .where(ImportItem.import_id == newest.scalar_subquery(), ImportItem.verdict == "refused")
-                .order_by(ImportItem.position)
-            )
-            for item in items:
-                if self._choices.wants(msgspec.convert(item.kind, type=FileKind)):
-                    self._leave_out(item.path, item.kind, _("Refused at the import."), *notes_of(item))
-
-    async def _write(
-        self,
-        path: str,
-        kind: str,
-        pieces: AsyncIterator[bytes],
-        verdict: ExportVerdict,
-        notes: tuple[str, ...],
-        modified: datetime | None = None,
-    ) -> None:
-        twin = self._twins.get(path)
-        if twin is not None:
-            notes = (*notes, _("The name differs from “{path}” only in case.", path=twin))
-        try:
-            size = await self._sink.write(path, pieces, modified)
-        except Refused as refused:
-            self._leave_out(path, kind, *notes, refused.sentence)
-            return
-        self.lines.append(ExportLine(path=path, kind=kind, verdict=verdict, notes=notes, size=size))
-        await self._on_progress(self._done, self._total)
-
-    def _leave_out(self, path: str, kind: str, *notes: str) -> None:
-        self.lines.append(ExportLine(path=path, kind=kind, verdict="left_out", notes=notes))
-
 
 def _media_in(line: bytes) -> Iterator[str]:
     """The files that a line of a chat names."""
@@ -391,7 +315,3 @@ def _media_in(line: bytes) -> Iterator[str]:
         with suppress(ValueError):
             path = json.loads(b'"%s"' % found)
             yield from {path, unquote(path)}
-
-
-async def _whole(data: bytes) -> AsyncIterator[bytes]:
-    yield data

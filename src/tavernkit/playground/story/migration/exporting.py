@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,14 +17,15 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import Application
+from tavernkit.migration.risuai.parts import ROOT
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
-from tavernkit.playground.base.database.models import ImportSource, Job
+from tavernkit.playground.base.database.models import ImportedFile, ImportSource, Job
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
@@ -34,8 +36,10 @@ from tavernkit.playground.base.refused import existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.migration.export_plan import plan_export
 from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportReport
-from tavernkit.playground.story.migration.export_sillytavern import Exporter, OnProgress
+from tavernkit.playground.story.migration.export_risuai import RisuaiExport
+from tavernkit.playground.story.migration.export_sillytavern import SillyTavernExport
 from tavernkit.playground.story.migration.export_sinks import ExportSink, FolderSink, ZipSink
+from tavernkit.playground.story.migration.export_writer import OnProgress
 from tavernkit.values import Value
 
 __all__ = [
@@ -60,13 +64,15 @@ SHOWN_LINES = 500
 
 
 async def newest_source(session: AsyncSession, viewer: Viewer, application: Application) -> ImportSource | None:
-    """The folder or backup of an application that was imported last."""
-    found: ImportSource | None = await session.scalar(
-        select(ImportSource)
-        .where(ImportSource.owner_id == viewer.user_id, ImportSource.application == application)
-        .order_by(ImportSource.updated_at.desc(), ImportSource.id.desc())
-        .limit(1)
+    """The folder or backup of an application that was imported last. Files of RisuAI that came alone are no backup."""
+    query = select(ImportSource).where(
+        ImportSource.owner_id == viewer.user_id, ImportSource.application == application
     )
+    if application == "risuai":
+        has_database = exists().where(ImportedFile.source_id == ImportSource.id, ImportedFile.path == ROOT)
+        query = query.where(has_database)
+    newest = query.order_by(ImportSource.updated_at.desc(), ImportSource.id.desc()).limit(1)
+    found: ImportSource | None = await session.scalar(newest)
     return found
 
 
@@ -87,7 +93,8 @@ async def write_export(
     async with runtime.database.read() as session:
         source = await newest_source(session, viewer, choices.application)
         plan = await plan_export(session, viewer, choices, source)
-    exporter = Exporter(runtime, viewer, plan, sink, choices, on_progress)
+    kind = SillyTavernExport if choices.application == "sillytavern" else RisuaiExport
+    exporter = kind(runtime, viewer, plan, sink, choices, on_progress)
     await exporter.write_all()
     name = None if source is None else source.name
     return ExportReport(application=choices.application, source=name, lines=tuple(exporter.lines))
@@ -179,7 +186,7 @@ def _remove_old(folder: Path, before: datetime, until: asyncio.Event) -> int:
         # Somebody else may have been faster.
         with suppress(FileNotFoundError):
             if datetime.fromtimestamp(file.stat().st_mtime, UTC) < before:
-                file.unlink()
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
                 removed += 1
     return removed
 

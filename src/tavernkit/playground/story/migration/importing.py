@@ -61,7 +61,7 @@ from tavernkit.playground.story.migration.kept import (
     read_pieces,
     write_pieces,
 )
-from tavernkit.playground.story.migration.kinds import CHATS, MAY_HOLD_KEYS, WHOLE_BYTES
+from tavernkit.playground.story.migration.kinds import CHATS, KEYS_BYTES, WHOLE_BYTES, may_hold_keys
 from tavernkit.playground.story.migration.markers import OUTDATED, marker_of, refresh_markers, touching
 from tavernkit.playground.story.migration.registry import handler_of, import_long_chat
 from tavernkit.playground.story.migration.report import stored_notes
@@ -146,7 +146,7 @@ class _Import:
             self._job.done = await session.scalar(select(func.count()).where(*dealt_with)) or 0
         while items := await self._next_items():
             self._work.check()
-            if items[0].size > WHOLE_BYTES and self._is_read(items[0]):
+            if self._is_large(items[0]):
                 await self._import_large(items[0])
             else:
                 await self._import_some(items)
@@ -167,6 +167,10 @@ class _Import:
                 break
             items.append(item)
         return items
+
+    def _is_large(self, item: ImportItem) -> bool:
+        """Whether an item is not read as a whole."""
+        return item.size > WHOLE_BYTES and self._is_read(item) and not may_hold_keys(item.kind, item.path)
 
     def _is_read(self, item: ImportItem) -> bool:
         """Whether the bytes of an item are needed."""
@@ -240,6 +244,8 @@ class _Import:
         if not self._is_read(row):
             return _Prepared(item=item, outcome=_unchanged(row, item))
         try:
+            if item.size > KEYS_BYTES and may_hold_keys(item.kind, item.path):
+                raise Refused("too_large", _("The file is too large to be searched for keys, so it was not read."))
             data = self._read(item)
             clean, _names = without_secrets(item.path, item.kind, data)
             handler = self._handlers(item.kind) or KEEPING
@@ -331,7 +337,7 @@ class _Import:
             return
         marker = None
         # What has been changed here and stays so says something else than the file.
-        says_else = outcome.verdict == "unchanged" and item.is_changed_here
+        says_else = outcome.merged or (outcome.verdict == "unchanged" and item.is_changed_here)
         if outcome.target_kind is not None and outcome.target_id is not None and not says_else:
             marker = await marker_of(session, outcome.target_kind, outcome.target_id)
         await self._remember(session, item, outcome, marker or OUTDATED, kept)
@@ -394,8 +400,6 @@ class _Import:
         by piece, and anything else is not looked at."""
         (item,) = await self._items([row])
         try:
-            if row.kind in MAY_HOLD_KEYS and row.path.lower().endswith(".json"):
-                raise Refused("too_large", _("The file is too large to be searched for keys, so it was not read."))
             kept = await self._keep_large(item)
             if item.kind in CHATS and item.state != "duplicate":
                 await self._import_long_chat(item, kept)

@@ -102,7 +102,7 @@ Finish: TypeAlias = Callable[[AsyncSession, Outcome], Awaitable[None]]
 class LongImport(Protocol):
     """Imports a file that is too large to be read as a whole, in transactions of its own.
 
-    Each begins with `work.commit_step(session, job.done)`, and the last one ends with `finish`. A TavernKitError or
+    Each is one of `steps.step(work, job.import_id, job.done)`, and the last one ends with `finish`. A TavernKitError or
     Refused is the reason why the item is refused. Whoever is killed in between leaves an item without an outcome, for
     which this is called once more.
     """

@@ -40,17 +40,15 @@ RANKS: Mapping[str, int] = {
 CHATS: tuple[FileKind, ...] = ("chat", "group_chat")
 NEVER_READ: Mapping[str, str] = {
     "secret": _("It holds keys or passwords, so it was not read. Enter them again under Models."),
-    "extension": _(
-        "It belongs to an extension, which is a program, so it was not read. It stays in the other application."
-    ),
+    "extension": _("It belongs to an extension, which is a program, so it was not read."),
 }
-MAY_HOLD_KEYS: tuple[FileKind, ...] = (
-    "settings",
-    "preset",
-    "kept",
-    "risuai_root",
-    "risuai_preset",
-    "risuai_module",
-    "risuai_character",
-)
-"""In these, fields with keys are blanked."""
+MAY_HOLD_KEYS = ("settings", "preset", "kept", "derived")
+KEYS_BYTES = 16 * 1024 * 1024
+"""In a larger file, nobody looks for keys, so it is not read at all."""
+
+
+def may_hold_keys(kind: str, path: str) -> bool:
+    """Whether fields of a file may have to be blanked before it is kept."""
+    if kind in ("settings", "preset"):
+        return True
+    return kind in MAY_HOLD_KEYS and path.lower().endswith(".json") and not path.startswith("vectors/")

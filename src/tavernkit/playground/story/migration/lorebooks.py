@@ -103,7 +103,9 @@ async def _connect(session: AsyncSession, job: ImportJob, stem: str, row: Lorebo
         for card, books in settings.file.extra_books.items():
             if stem in books:
                 places.append({"character_id": await job.target_of(session, f"characters/{card}.png")})
-    await link_book(job.runtime, session, row.id, row.name, [place for place in places if any(place.values())])
+    known = [place for place in places if any(place.values())]
+    if known:
+        await link_book(job.runtime, session, row.id, row.name, known)
 
 
 async def _single_files(session: AsyncSession, job: ImportJob) -> dict[str, list[dict[str, UUID | None]]]:

@@ -21,6 +21,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.storable import presentable, storable, titled
 from tavernkit.playground.story.access.access import append_space_event, character_name
+from tavernkit.playground.story.characters.cards import UNNAMED
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, PreparedFile, prepare_bundle
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.characters.queries import find_character
@@ -108,6 +109,8 @@ class CharacterHandler:
 
 def card_of(character: RisuCharacter) -> CharacterCard:
     """The card that RisuAI would write, whose assets are at its own paths."""
+    if not character.name.strip():
+        character = character.with_(name=UNNAMED)
     modified = character.written.get("modification_date")
     exported = export_card(character, modified=modified if isinstance(modified, int) else 0, has_picture=False)
     card, _report = read_card(exported)

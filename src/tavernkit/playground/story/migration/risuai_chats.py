@@ -56,7 +56,10 @@ class ChatHandler:
         messages = fields.get("message")
         count = len(messages) if isinstance(messages, list) else 0
         if count > MAX_MESSAGES:
-            raise Refused("too_long", _("The chat has {count} messages.", count=count))
+            sentence = _(
+                "The chat is too long: {count} messages. The limit is {limit}.", count=count, limit=MAX_MESSAGES
+            )
+            raise Refused("too_long", sentence)
         stem = item.path.split("/")[1]
         owner = part_at(job, f"characters/{stem}.json")
         greetings = greetings_of(owner)
@@ -91,6 +94,9 @@ class ChatHandler:
                 await _set_up(session, job, conversation, prepared.fields, is_new=is_new)
             lore = loose(prepared.fields).items("localLore")
             await set_lore(session, job, item, lore, name=conversation.title, conversation_id=conversation.id)
+            moment = _moment(loose(prepared.fields).optional_number("lastDate"))
+            if is_new and moment is not None:
+                conversation.updated_at = moment
             await session.flush()
         return outcome
 
@@ -186,12 +192,9 @@ async def _home(session: AsyncSession, job: ImportJob, prepared: PreparedRisuCha
 async def _set_up(
     session: AsyncSession, job: ImportJob, conversation: Conversation, chat: JsonObject, *, is_new: bool
 ) -> None:
-    """Give a conversation the title, the time, the persona and the modules of its chat."""
+    """Give a conversation the title, the persona and the modules of its chat."""
     source = loose(chat)
     conversation.title = titled(source.text("name"), TITLE)
-    moment = _moment(source.optional_number("lastDate"))
-    if is_new and moment is not None:
-        conversation.updated_at = moment
     bound = source.text("bindedPersona")
     persona_id = await target_with_id(session, job, "personas", bound) if bound else None
     persona = None if persona_id is None else await session.get(Persona, persona_id)

@@ -41,16 +41,13 @@ from tavernkit.playground.story.presets.queries import (
     RISUAI,
     decode_preset,
     default_preset_id,
+    free_name,
     kind_of,
     preset_for,
     read_file,
 )
-from tavernkit.playground.story.presets.service import (
-    MAX_FILE_BYTES,
-    replace_preset,
-    store_default,
-    store_preset,
-)
+from tavernkit.playground.story.presets.service import MAX_FILE_BYTES, replace_preset, store_default, store_preset
+from tavernkit.playground.story.presets.service import NAMELESS as NAMELESS_PRESET
 from tavernkit.playground.story.scripts.documents import DISABLED, MAX_SCRIPTS, Fields
 from tavernkit.playground.story.scripts.service import change_list
 from tavernkit.values import Json, JsonObject, Value
@@ -126,6 +123,9 @@ class PresetHandler:
             case "replace" if item.target_id is not None:
                 row = await preset_for(session, job.viewer, item.target_id, lock=True)
                 replace_preset(job.runtime, row, prepared.document)
+                # Presets of RisuAI have no ids, so that another one may have come into this place.
+                if prepared.name and titled(prepared.name, NAMELESS_PRESET) != row.name:
+                    row.name = await free_name(session, row.owner_id, row.kind, titled(prepared.name, NAMELESS_PRESET))
             case _:
                 row = await store_preset(
                     job.runtime, session, job.viewer.user_id, prepared.kind, prepared.name, prepared.document

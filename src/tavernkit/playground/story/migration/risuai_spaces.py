@@ -122,7 +122,7 @@ async def modules_of(session: AsyncSession, job: ImportJob, fields: JsonObject, 
 def lore_book(entries: Sequence[Json]) -> Book:
     """Lore of RisuAI as the book that RisuAI would put into a card."""
     lore = read_lore(loose({"lore": list(entries)}).objects("lore"))
-    exported = export_card(RisuCharacter(name="", lore=lore), modified=0, has_picture=False)
+    exported = export_card(RisuCharacter(name="Lore", lore=lore), modified=0, has_picture=False)
     return read_card(exported)[0].character.character_book or Book()
 
 

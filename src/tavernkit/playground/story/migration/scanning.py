@@ -35,7 +35,14 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.migration.comparing import count_gone, known_elsewhere, likeliest_source
 from tavernkit.playground.story.migration.kept import read_pieces
-from tavernkit.playground.story.migration.kinds import CHATS, MAY_HOLD_KEYS, NEVER_READ, RANKS, WHOLE_BYTES
+from tavernkit.playground.story.migration.kinds import (
+    CHATS,
+    KEYS_BYTES,
+    MAY_HOLD_KEYS,
+    NEVER_READ,
+    RANKS,
+    may_hold_keys,
+)
 from tavernkit.playground.story.migration.queries import item_totals
 from tavernkit.playground.story.migration.report import stored_notes
 from tavernkit.playground.story.migration.steps import (
@@ -118,15 +125,17 @@ class _Scan:
 
     async def _forget_earlier(self) -> None:
         """Remove the items of a scan before this one."""
+        self._done = 0
+        first = select(ImportItem.position).where(ImportItem.import_id == self._import_id).limit(COMPARED_AT_ONCE)
         while True:
+            async with self._database.read() as session:
+                positions = (await session.scalars(first)).all()
+            if not positions and self._source_id is None:
+                return
             async with step(self._work, self._import_id, 0) as (session, row):
                 row.source_id = self._source_id = None
-                first = select(ImportItem.position).where(ImportItem.import_id == self._import_id)
-                positions = (await session.scalars(first.limit(COMPARED_AT_ONCE))).all()
                 of_them = (ImportItem.import_id == self._import_id, ImportItem.position.in_(positions))
                 await session.execute(delete(ImportItem).where(*of_them))
-            if not positions:
-                return
 
     async def _list(self) -> None:
         """Write an item for every file."""
@@ -151,7 +160,6 @@ class _Scan:
             item = await session.get(ImportItem, (self._import_id, self._done))
         if last is not None and item is not None and storable(last.path) == item.path:
             return files
-        self._done = 0
         await self._forget_earlier()
         return iter(self._source.files())
 
@@ -174,7 +182,7 @@ class _Scan:
             return _Found(path=path, kind="kept", refusal=file.sentence)
         found = _Found(path=path, kind=file.kind, detail=file.detail, size=file.size, modified=file.modified)
         if file.kind in NEVER_READ:
-            return found.with_(refusal=NEVER_READ[file.kind])
+            return found.with_(refusal=_never_read(file))
         if path != file.path:
             return found.with_(refusal=_("Its name cannot be stored. Rename it, then import it again."))
         try:
@@ -184,13 +192,13 @@ class _Scan:
 
     def _hashed(self, found: _Found) -> _Found:
         sha256, size, data = hashlib.sha256(), 0, bytearray()
-        is_looked_at = found.kind in MAY_HOLD_KEYS and found.size <= WHOLE_BYTES
+        is_looked_at = may_hold_keys(found.kind, found.path) and found.size <= KEYS_BYTES
         with self._source.open(found.path) as file:
             for piece in read_pieces(file):
                 self._work.check()
                 sha256.update(piece)
                 size += len(piece)
-                if is_looked_at and size <= WHOLE_BYTES:
+                if is_looked_at and size <= KEYS_BYTES:
                     data += piece
         secrets = without_secrets(found.path, found.kind, bytes(data))[1] if is_looked_at else ()
         return found.with_(sha256=sha256.hexdigest(), size=size, secrets=secrets)
@@ -400,6 +408,16 @@ class _Scan:
         except (*UNREADABLE, ValueError, RecursionError):
             return {}
         return group if isinstance(group, dict) else {}
+
+
+def _never_read(file: SourceFile) -> str:
+    """Why a file is not read; of an extension, where it is from."""
+    if file.kind == "extension" and file.detail:
+        return _(
+            "It belongs to an extension, which is a program, so it was not read. It is from {address}.",
+            address=file.detail,
+        )
+    return NEVER_READ[file.kind]
 
 
 def _last_of(files: Iterator[SourceFile | RefusedFile], count: int) -> SourceFile | RefusedFile | None:

@@ -50,7 +50,8 @@ async def write_incoming(folder: Path, name: str, pieces: AsyncIterator[bytes], 
     """Write a file beside the folder, from where it is moved when it is whole; its place, and its bytes."""
     beside = folder.with_name(f"{folder.name}.part")
     incoming, size, waiting = beside / name, 0, bytearray()
-    await asyncio.to_thread(make_folder, beside)
+    for made in (folder.parent, folder, beside):
+        await asyncio.to_thread(make_folder, made)
     try:
         with await asyncio.to_thread(_create, incoming) as file:
             async for piece in pieces:
