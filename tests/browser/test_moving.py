@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import OpenWindow
-from tests.browser.looks import NARROWEST, assert_accessible, cut_off, lengthen_labels, show
+from tests.browser.looks import DESKTOP, NARROWEST, assert_accessible, cut_off, lengthen_labels, show
 from tests.browser.story import Story
 from tests.migration.folders_generator import write_user_folder
 from tests.playground.migration.edge_support import CHAT, FILES
@@ -59,7 +59,8 @@ def test_a_dropped_folder_is_scanned_chosen_imported_and_read(page: Page, tmp_pa
     expect(page.get_by_role("listitem").filter(has_text="secrets.json").first).to_be_visible()
     page.get_by_label("Search").fill("Sea")
     expect(page.get_by_role("list", name="Files").get_by_role("listitem")).to_have_count(1)
-    page.get_by_label("Choice for worlds/Sea.json").select_option("Skip")
+    with page.expect_response(re.compile(r"/items/\d+$")):
+        page.get_by_label("Choice for worlds/Sea.json").select_option("Skip")
     expect(page.get_by_label("Choice for worlds/Sea.json")).to_have_value("skip")
     page.get_by_role("checkbox", name="Other files").uncheck()
 
@@ -151,6 +152,7 @@ def test_an_upload_goes_on_while_another_page_is_open(page: Page, tmp_path: Path
     drop(page, written(tmp_path / "patient user"))
     expect(page.get_by_text("Keep this tab open until all files are sent.")).to_be_visible()
     assert_accessible(page)
+    show(page, DESKTOP)
     page.get_by_role("link", name="Account").first.click()
     page.wait_for_url("**/account")
     page.go_back()
