@@ -43,12 +43,7 @@ from tests.playground.stories import Story, open_story
 __all__ = ["DATE", "Folder", "ImportedStory", "imported_story", "line", "lines", "png", "said"]
 
 DATE = "2026-03-09T14:07:05.000Z"
-HANDLERS: Mapping[FileKind, ItemHandler] = {
-    **chat_media.HANDLERS,
-    **chats.HANDLERS,
-    **groups.HANDLERS,
-    **settings.HANDLERS,
-}
+HANDLERS: Mapping[FileKind, ItemHandler] = {**chats.HANDLERS, **groups.HANDLERS, **settings.HANDLERS}
 KINDS: Mapping[str, FileKind] = {
     "chats": "chat",
     "group chats": "group_chat",
