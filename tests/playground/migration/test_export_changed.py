@@ -58,7 +58,7 @@ WORLD = {
     "entries": {"4": {"uid": 4, "key": ["a"], "content": "A.", "comment": "", "vendor": {"deep": 1}}},
     "vendor_file": 2,
 }
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "username": "Sam",
     "user_avatar": "sam.png",
     "main_api": "openai",
@@ -92,7 +92,7 @@ SETTINGS = {
                 "replaceString": "b",
                 "placement": [2],
                 "disabled": False,
-            }
+            },
         ],
         "variables": {"global": {"season": "winter", "gold": 3}},
         "quickReplyV2": {
@@ -167,7 +167,7 @@ def differing(written: Exported, files: dict[str, bytes]) -> set[str]:
 def changes(before: Any, after: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
     """What differs between two JSON values, by dotted paths."""
     if isinstance(before, dict) and isinstance(after, dict):
-        found = {}
+        found: dict[str, tuple[Any, Any]] = {}
         for key in {*before, *after}:
             found |= changes(before.get(key), after.get(key), f"{path}.{key}".lstrip("."))
         return found
@@ -183,7 +183,8 @@ async def test_v03_unknown_keys_survive_edits_and_export(database_url: str, tmp_
         await edit_character(runtime, viewer, anna, version=1, fields={"description": "New."})
         await add_entry(runtime, viewer, await target(story, "worlds/Extra.json"), {"key": ["b"], "content": "B."})
         preset = await target(story, "OpenAI Settings/Main.json")
-        await update_preset(runtime, viewer, preset, PatchPreset(settings_version=0, data={"temperature": 1.0}))
+        patch = PatchPreset.model_validate({"settings_version": 0, "data": {"temperature": 1.0}})
+        await update_preset(runtime, viewer, preset, patch)
         said_here = (await rows(story, f"chats/Anna/{LONG}.jsonl"))[1]
         await edit_message(runtime, viewer, said_here.id, content="Changed.", revision=1)
         written = await export(story, tmp_path / "out")
@@ -216,7 +217,8 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         runtime, viewer = story.runtime, story.viewer
         async with runtime.database.read() as session:
             people = {row.name: row for row in await session.scalars(select(Persona))}
-        patch = PatchPersona(settings_version=people["Sam"].settings_version, description="Taller.")
+        version = people["Sam"].settings_version
+        patch = PatchPersona.model_validate({"settings_version": version, "description": "Taller."})
         await update_persona(runtime, viewer, people["Sam"].id, patch)
         await delete_persona(runtime, viewer, people["Kim"].id)
         lee = await create_persona(runtime, viewer, NewPersona(name="Lee", description="New."))
@@ -225,8 +227,9 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         await delete_global(runtime, viewer, "gold")
         await change_own_tags(runtime, viewer, await target(story, "characters/Anna.png"), ["Sea", "Brand new"])
         book = await create_lorebook(runtime, viewer, NewLorebook(name="Later"))
-        for place in ({"user_id": viewer.user_id}, {"character_id": await target(story, "characters/Anna.png")}):
-            await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, **place))
+        await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, user_id=viewer.user_id))
+        anna = await target(story, "characters/Anna.png")
+        await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, character_id=anna))
         written = await export(story, tmp_path / "out")
     assert differing(written, files) == {"settings.json", "User Avatars/kim.png"}
     after = written.json("settings.json")
@@ -237,7 +240,7 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
     assert found.pop(described)[1]["description"] == "New."
     assert found == {
         "power_user.personas.kim.png": ("Kim", None),
-        "power_user.persona_descriptions.kim.png": (SETTINGS["power_user"]["persona_descriptions"]["kim.png"], None),  # type: ignore[index]
+        "power_user.persona_descriptions.kim.png": (SETTINGS["power_user"]["persona_descriptions"]["kim.png"], None),
         f"power_user.personas.{avatar}": (None, "Lee"),
         "power_user.persona_descriptions.sam.png.description": ("Tall.", "Taller."),
         "world_info_settings.world_info.globalSelect": (["Everywhere", "Gone"], ["Everywhere", "Gone", "Later"]),
@@ -248,7 +251,7 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         "extension_settings.variables.global.season": ("winter", "spring"),
         "extension_settings.variables.global.silver": (None, 1),
         "extension_settings.variables.global.gold": (3, None),
-        "tags": (SETTINGS["tags"], [*SETTINGS["tags"], tag]),  # type: ignore[misc]
+        "tags": (SETTINGS["tags"], [*SETTINGS["tags"], tag]),
         "tag_map.Anna.png": (["t1"], ["t1", tag["id"]]),
     }
     assert (tag["name"], lee.name) == ("Brand new", "Lee")

@@ -28,7 +28,7 @@ def test_any_names_give_safe_paths_that_no_file_system_takes_for_one(kept: list[
     assert {folded(path) for path in given_}.isdisjoint(folded(f"worlds/{name}.json") for name in kept)
     for path in given_:
         parts = PurePosixPath(path).parts
-        assert parts[0] == "worlds" and len(parts) == 2 and path.endswith(".json")
+        assert (parts[0], len(parts), path[-5:]) == ("worlds", 2, ".json")
         assert len(parts[1].encode()) <= 255
         assert not set(parts[1]) & set('/?<>\\:*|"\x00')
 
