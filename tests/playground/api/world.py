@@ -360,6 +360,9 @@ class Things:
             session.add(ImportItem(import_id=row.id, **file))
         return str(made["id"])
 
+    async def _position(self) -> str:
+        return "1"
+
     async def _importing_id(self) -> str:
         """An import that waits for a worker."""
         scanned = await self.get("scanned_id")

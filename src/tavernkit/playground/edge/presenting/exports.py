@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from tavernkit.migration.files import Application, FileKind
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import jobs_of
@@ -22,10 +21,7 @@ from tavernkit.values import Value
 RECENT_JOBS = 50
 """So many of the person's last jobs are looked through for exports."""
 
-EXPORTED: Mapping[Application, tuple[FileKind, ...]] = {
-    "sillytavern": ("character", "chat", "group", "world", "preset", "quick_replies", "settings", "background", "kept"),
-    "risuai": ("risuai_character", "risuai_chat", "risuai_module", "risuai_preset", "risuai_persona", "risuai_root"),
-}
+EXPORTED = ("character", "chat", "group", "world", "preset", "quick_replies", "settings", "background", "kept")
 """What can be chosen; what is of no use without another kind comes with it."""
 
 
@@ -55,7 +51,7 @@ async def exports_view(runtime: Runtime, viewer: Viewer, *, problem: str = "") -
         jobs = await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
     return ExportsView(
         applications=APPLICATIONS,
-        kinds={kind: KINDS[kind] for kind in EXPORTED["sillytavern"]},
+        kinds={kind: KINDS[kind] for kind in EXPORTED},
         exports=tuple(_view(job, None) for job in jobs if job.kind == EXPORT_KIND),
         problem=problem,
     )
