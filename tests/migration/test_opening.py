@@ -272,7 +272,7 @@ MODULE = write_risum(Module(name="M"))
         ("x.json", USER["settings.json"], "settings.json", "settings", "sillytavern"),
         ("m.risum", MODULE, "modules/m.risum", "risuai_module", "risuai"),
         ("m.json", b'{"type": "risuModule", "module": {}}', "modules/m.json", "risuai_module", "risuai"),
-        ("p.risup", encode_rpack(gzip.compress(b"")), "presets/p.risup", "risuai_preset", "risuai"),
+        ("p.risup", encode_rpack(gzip.compress(b"", mtime=0)), "presets/p.risup", "risuai_preset", "risuai"),
         ("p.json", b'{"mainPrompt": "x", "jailbreak": ""}', "presets/p.json", "risuai_preset", "risuai"),
     ],
 )

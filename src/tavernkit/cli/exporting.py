@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -23,7 +23,7 @@ KINDS: tuple[FileKind, ...] = tuple(kind for kind in get_args(FileKind) if kind 
 BAR_STEPS = 100
 
 
-class ApplicationOption(str, Enum):
+class ApplicationOption(StrEnum):
     """Which application the folder is for."""
 
     sillytavern = "sillytavern"

@@ -33,7 +33,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.story.chatfiles.exporting import FolderNames, encoded, export_chat, written_chat
 from tavernkit.playground.story.lorebooks.service import import_lorebook
-from tavernkit.playground.story.migration import chat_media, chats, groups
+from tavernkit.playground.story.migration import chats, groups, settings
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
 from tavernkit.playground.story.migration.markers import marker_of, refresh_markers
@@ -43,12 +43,13 @@ from tests.playground.stories import Story, open_story
 __all__ = ["DATE", "Folder", "ImportedStory", "imported_story", "line", "lines", "png", "said"]
 
 DATE = "2026-03-09T14:07:05.000Z"
-HANDLERS: Mapping[FileKind, ItemHandler] = {**chat_media.HANDLERS, **chats.HANDLERS, **groups.HANDLERS}
+HANDLERS: Mapping[FileKind, ItemHandler] = {**chats.HANDLERS, **groups.HANDLERS, **settings.HANDLERS}
 KINDS: Mapping[str, FileKind] = {
     "chats": "chat",
     "group chats": "group_chat",
     "groups": "group",
     "user": "chat_media",
+    "settings.json": "settings",
 }
 
 

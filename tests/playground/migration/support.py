@@ -103,7 +103,7 @@ class Worlds:
             session,
             job.viewer.user_id,
             prepared,
-            name=name,
+            name=prepared.name or name,
             file_sha256=item.sha256,
             id=None if is_new else item.target_id,
         )

@@ -14,14 +14,11 @@ from tavernkit.playground.base.database.models import (
     ImportItem,
     LorebookLink,
     MessagePicture,
-    Space,
 )
 from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.chatfiles.exporting import FolderNames
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import edit_message, select_swipe
-from tavernkit.playground.story.migration.chat_homes import FolderDefaults, NoDefaults
-from tavernkit.playground.story.migration.chats import ChatHandler
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.paths.state import state_at
 from tests.playground.migration.folder_chats import imported_story, lines, png, said
@@ -341,23 +338,20 @@ async def test_v10_links_of_branches_that_were_made_here_are_written(database_ur
 
 
 async def test_new_spaces_get_what_the_settings_of_the_folder_say(sqlite_url: str, tmp_path: Path) -> None:
-    class Defaults(NoDefaults, frozen=True, kw_only=True):
-        def apply(self, space: Space) -> None:
-            space.prompt_settings = {"world_info": {"depth": 7}}
-
-    asked: list[str] = []
-
-    async def defaults(_session: object, _job: object, path: str) -> Defaults:
-        asked.append(path)
-        return Defaults(user_name="Captain")
-
+    settings = {
+        "username": "Captain",
+        "world_info_settings": {"world_info_depth": 7},
+        "extension_settings": {"note": {"chara": [{"name": "Mira", "prompt": "Salt.", "useChara": True}]}},
+    }
     async with imported_story(sqlite_url, tmp_path) as story:
         await story.card("Mira.png", "Mira")
-        story.handlers = {**story.handlers, "chat": ChatHandler(FolderDefaults(space=defaults))}
+        await story.add("settings.json", json.dumps(settings).encode())
         outcome = await story.add("chats/Mira/a.jsonl", lines(HEADER, said("Sam", "Hi.")))
-        await story.add("chats/Mira/b.jsonl", lines(HEADER, said("Sam", "Hi.")))
-        assert asked == ["characters/Mira.png"]
-        assert (await story.space_of(outcome)).prompt_settings == {"world_info": {"depth": 7}}
+        again = await story.add("chats/Mira/b.jsonl", lines(HEADER, said("Sam", "Hi.")))
+        space = await story.space_of(outcome)
+        assert space.id == (await story.space_of(again)).id
+        assert space.prompt_settings["world_info"]["depth"] == 7
+        assert space.prompt_settings["authors_note"]["character_text"] == "Salt."
         assert await story.authors(outcome) == ["Captain"]
 
 

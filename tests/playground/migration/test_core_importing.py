@@ -24,7 +24,7 @@ from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.importing import import_folder
 from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, Outcome
 from tavernkit.playground.story.migration.kept import kept_bytes, kept_pieces
-from tavernkit.playground.story.migration.kinds import WHOLE_BYTES
+from tavernkit.playground.story.migration.kinds import LONG_CHAT_BYTES, WHOLE_BYTES
 from tavernkit.playground.story.migration.markers import touching
 from tavernkit.playground.story.migration.queries import origins_of
 from tavernkit.playground.story.migration.service import (
@@ -366,7 +366,7 @@ async def test_a_long_chat_is_imported_in_steps_that_end_with_its_outcome(databa
     folder = write_folder(tmp_path / "data", {"chats/A/long.jsonl": b"", "chats/A/short.jsonl": chat("One.")})
     with (folder / "chats/A/long.jsonl").open("wb") as file:
         file.write(chat("Hello."))
-        file.truncate(WHOLE_BYTES + 1)
+        file.truncate(LONG_CHAT_BYTES + 1)
     asked: list[str] = []
 
     async def read_long_chat(work: JobWork, job: ImportJob, item: Item, finish: Finish) -> None:

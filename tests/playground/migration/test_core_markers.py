@@ -28,7 +28,13 @@ from tavernkit.playground.story.characters.assets import (
     use_as_picture,
 )
 from tavernkit.playground.story.characters.queries import assets_of
-from tavernkit.playground.story.characters.service import delete_character, edit_character, restore_version, set_avatar
+from tavernkit.playground.story.characters.service import (
+    change_own_tags,
+    delete_character,
+    edit_character,
+    restore_version,
+    set_avatar,
+)
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import (
     change_conversation,
@@ -63,7 +69,7 @@ from tavernkit.playground.story.messages.service import (
 )
 from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
-from tavernkit.playground.story.paths.injections import InjectionIn, remove_injection, put_injection
+from tavernkit.playground.story.paths.injections import InjectionIn, put_injection, remove_injection
 from tavernkit.playground.story.paths.variables import delete_global, delete_variable, set_global, set_variable
 from tavernkit.playground.story.personas.connections import connect_character, disconnect, lock_conversation_to
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
@@ -372,7 +378,7 @@ async def test_settings(database_url: str, tmp_path: Path) -> None:
         await target.changes_by(set_picture(*who, persona.id, picture("red"), settings_version=1))
         connection = await target.changes_by(connect_character(*who, persona.id, character.id))
         await target.changes_by(disconnect(*who, persona.id, connection.id))
-        for place in ({"character_id": character.id}, {"persona_id": persona.id}):
+        for place in ({"character_id": character.id}, {"persona_id": persona.id}, {"user_id": story.user_id}):
             link, _name = await target.changes_by(attach_lorebook(*who, NewLink(lorebook_id=book.id, **place)))
             await target.changes_by(change_link(*who, link.id, PatchLink(enabled=False)))
             await target.changes_by(detach_lorebook(*who, link.id))
@@ -387,6 +393,8 @@ async def test_settings(database_url: str, tmp_path: Path) -> None:
         await target.changes_by(switch_script(*of_scripts, 0, mark=mark, enabled=False))
         mark = mark_of((await script_at(*of_scripts, 0))[1])
         await target.changes_by(delete_script(*of_scripts, 0, mark=mark))
+        await target.changes_by(change_own_tags(*who, character.id, ["noir"]))
+        await target.changes_by(change_own_tags(*who, character.id, []))
         await target.changes_by(set_global(*who, "mood", "good"))
         await target.changes_by(set_global(*who, "mood", "bad"))
         await target.changes_by(delete_global(*who, "mood"))

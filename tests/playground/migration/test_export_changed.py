@@ -58,7 +58,7 @@ WORLD = {
     "entries": {"4": {"uid": 4, "key": ["a"], "content": "A.", "comment": "", "vendor": {"deep": 1}}},
     "vendor_file": 2,
 }
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "username": "Sam",
     "user_avatar": "sam.png",
     "main_api": "openai",
@@ -85,10 +85,19 @@ SETTINGS = {
     },
     "extension_settings": {
         "regex": [
-            {"id": "r1", "scriptName": "One", "findRegex": "/a/", "replaceString": "b", "placement": [2], "disabled": False}
+            {
+                "id": "r1",
+                "scriptName": "One",
+                "findRegex": "/a/",
+                "replaceString": "b",
+                "placement": [2],
+                "disabled": False,
+            },
         ],
         "variables": {"global": {"season": "winter", "gold": 3}},
-        "quickReplyV2": {"config": {"setList": [{"set": "Moods", "isVisible": True}, {"set": "Gone", "isVisible": True}]}},
+        "quickReplyV2": {
+            "config": {"setList": [{"set": "Moods", "isVisible": True}, {"set": "Gone", "isVisible": True}]}
+        },
     },
     "tags": [{"id": "t1", "name": "Sea", "color": "red"}, {"id": "t2", "name": "Old", "color": ""}],
     "tag_map": {"Anna.png": ["t1"], "Nobody.png": ["t2"]},
@@ -158,7 +167,7 @@ def differing(written: Exported, files: dict[str, bytes]) -> set[str]:
 def changes(before: Any, after: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
     """What differs between two JSON values, by dotted paths."""
     if isinstance(before, dict) and isinstance(after, dict):
-        found = {}
+        found: dict[str, tuple[Any, Any]] = {}
         for key in {*before, *after}:
             found |= changes(before.get(key), after.get(key), f"{path}.{key}".lstrip("."))
         return found
@@ -174,7 +183,8 @@ async def test_v03_unknown_keys_survive_edits_and_export(database_url: str, tmp_
         await edit_character(runtime, viewer, anna, version=1, fields={"description": "New."})
         await add_entry(runtime, viewer, await target(story, "worlds/Extra.json"), {"key": ["b"], "content": "B."})
         preset = await target(story, "OpenAI Settings/Main.json")
-        await update_preset(runtime, viewer, preset, PatchPreset(settings_version=0, data={"temperature": 1.0}))
+        patch = PatchPreset.model_validate({"settings_version": 0, "data": {"temperature": 1.0}})
+        await update_preset(runtime, viewer, preset, patch)
         said_here = (await rows(story, f"chats/Anna/{LONG}.jsonl"))[1]
         await edit_message(runtime, viewer, said_here.id, content="Changed.", revision=1)
         written = await export(story, tmp_path / "out")
@@ -207,7 +217,8 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         runtime, viewer = story.runtime, story.viewer
         async with runtime.database.read() as session:
             people = {row.name: row for row in await session.scalars(select(Persona))}
-        patch = PatchPersona(settings_version=people["Sam"].settings_version, description="Taller.")
+        version = people["Sam"].settings_version
+        patch = PatchPersona.model_validate({"settings_version": version, "description": "Taller."})
         await update_persona(runtime, viewer, people["Sam"].id, patch)
         await delete_persona(runtime, viewer, people["Kim"].id)
         lee = await create_persona(runtime, viewer, NewPersona(name="Lee", description="New."))
@@ -216,8 +227,9 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         await delete_global(runtime, viewer, "gold")
         await change_own_tags(runtime, viewer, await target(story, "characters/Anna.png"), ["Sea", "Brand new"])
         book = await create_lorebook(runtime, viewer, NewLorebook(name="Later"))
-        for place in ({"user_id": viewer.user_id}, {"character_id": await target(story, "characters/Anna.png")}):
-            await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, **place))
+        await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, user_id=viewer.user_id))
+        anna = await target(story, "characters/Anna.png")
+        await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, character_id=anna))
         written = await export(story, tmp_path / "out")
     assert differing(written, files) == {"settings.json", "User Avatars/kim.png"}
     after = written.json("settings.json")
@@ -228,7 +240,7 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
     assert found.pop(described)[1]["description"] == "New."
     assert found == {
         "power_user.personas.kim.png": ("Kim", None),
-        "power_user.persona_descriptions.kim.png": (SETTINGS["power_user"]["persona_descriptions"]["kim.png"], None),  # type: ignore[index]
+        "power_user.persona_descriptions.kim.png": (SETTINGS["power_user"]["persona_descriptions"]["kim.png"], None),
         f"power_user.personas.{avatar}": (None, "Lee"),
         "power_user.persona_descriptions.sam.png.description": ("Tall.", "Taller."),
         "world_info_settings.world_info.globalSelect": (["Everywhere", "Gone"], ["Everywhere", "Gone", "Later"]),
@@ -239,7 +251,7 @@ async def test_v11_settings_are_merged_value_by_value(sqlite_url: str, tmp_path:
         "extension_settings.variables.global.season": ("winter", "spring"),
         "extension_settings.variables.global.silver": (None, 1),
         "extension_settings.variables.global.gold": (3, None),
-        "tags": (SETTINGS["tags"], [*SETTINGS["tags"], tag]),  # type: ignore[misc]
+        "tags": (SETTINGS["tags"], [*SETTINGS["tags"], tag]),
         "tag_map.Anna.png": (["t1"], ["t1", tag["id"]]),
     }
     assert (tag["name"], lee.name) == ("Brand new", "Lee")
@@ -302,7 +314,10 @@ async def test_what_was_deleted_here_is_left_out_and_reported(sqlite_url: str, t
         await create_character(story.runtime, story.viewer, {"name": "Bert"})
         written = await export(story, tmp_path / "out")
     assert "characters/Bert1.png" in written.files
-    assert (written.verdict("characters/Bert.png"), written.notes("characters/Bert.png")) == ("left_out", "Deleted here.")
+    assert (written.verdict("characters/Bert.png"), written.notes("characters/Bert.png")) == (
+        "left_out",
+        "Deleted here.",
+    )
     assert [message.text for message in written.chat("chats/Anna/Other.jsonl").messages] == ["Else."]
     assert {"characters/Bert.png", "chats/Anna/Other.jsonl", "groups/123.json"} == differing(written, files)
     assert written.json("groups/123.json")["vendor"] == {"kept": 1}
@@ -311,7 +326,9 @@ async def test_what_was_deleted_here_is_left_out_and_reported(sqlite_url: str, t
 async def test_a_selection_takes_along_the_files_that_its_chats_name(sqlite_url: str, tmp_path: Path) -> None:
     files = write(tmp_path / "st")
     shown = {"media": [{"url": "/user/images/Anna/door.png", "type": "image"}]}
-    named = jsonl(HEADER, said("Anna", "Look.", extra=shown), said("Sam", "x", extra={"files": [{"url": "/user/files/a.txt"}]}))
+    named = jsonl(
+        HEADER, said("Anna", "Look.", extra=shown), said("Sam", "x", extra={"files": [{"url": "/user/files/a.txt"}]})
+    )
     for path, data in {
         "chats/Anna/Pictures.jsonl": named,
         "user/images/Anna/door.png": picture("red"),

@@ -35,9 +35,9 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def exported(story: Story, **choices: object) -> AsyncIterator[Job]:
+async def exported(story: Story) -> AsyncIterator[Job]:
     """A job that has ended."""
-    job = await begin_export(story.runtime, story.viewer, ExportChoices(**choices))
+    job = await begin_export(story.runtime, story.viewer, ExportChoices())
     async with running_job_worker(story.runtime):
         yield await ended_job(story.runtime, job.id)
 

@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import select
+from tavernkit.migration.risuai import open_risuai
 
 from tavernkit import characters
 from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
 from tavernkit.chats import read_chat
 from tavernkit.migration.files import SourceFile
-from tavernkit.migration.risuai import open_risuai
 from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.story.characters.assets import NewPicture, add_pictures
 from tavernkit.playground.story.characters.service import create_character, edit_character, set_avatar
@@ -73,7 +73,11 @@ async def target(story: Story, path: str) -> UUID:
 
 def backup() -> dict[str, Any]:
     anna = character(
-        ANNA, "Anna", chat(FIRST, message("Hi.", role="user"), message("Hello.")), image="assets/one.png", odd={"kept": 1}
+        ANNA,
+        "Anna",
+        chat(FIRST, message("Hi.", role="user"), message("Hello.")),
+        image="assets/one.png",
+        odd={"kept": 1},
     )
     return database(
         anna,

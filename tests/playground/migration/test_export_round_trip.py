@@ -46,7 +46,6 @@ from tavernkit.playground.story.quick_replies.documents import ButtonFields, New
 from tavernkit.playground.story.quick_replies.service import create_set
 from tavernkit.playground.story.scripts.service import add_scripts, new_script
 from tavernkit.playground.story.spaces.service import create_space
-
 from tests.migration.folders_generator import write_user_folder
 from tests.playground.characters.builders import picture, somebody_else
 from tests.playground.migration.exported import Exported, export, imported, narrate
@@ -88,7 +87,7 @@ async def test_v02_one_change_of_the_settings_changes_that_value_alone(sqlite_ur
         async with story.runtime.database.read() as session:
             persona = await session.scalar(select(Persona).where(Persona.name == "Persona 0"))
         assert persona is not None
-        patch = PatchPersona(settings_version=persona.settings_version, title="Another title")
+        patch = PatchPersona.model_validate({"settings_version": persona.settings_version, "title": "Another title"})
         await update_persona(story.runtime, story.viewer, persona.id, patch)
         after = await export(story, tmp_path / "after")
     old, new = digests(before), digests(after)
@@ -102,18 +101,22 @@ async def made_here(story: Story) -> None:
     """Some of everything that SillyTavern has a place for."""
     runtime, viewer = story.runtime, story.viewer
     anna = await create_character(
-        runtime, viewer, {"name": "Anna", "first_mes": "Hi.", "alternate_greetings": ["Yo."], "extensions": {"odd": [1]}}
+        runtime,
+        viewer,
+        {"name": "Anna", "first_mes": "Hi.", "alternate_greetings": ["Yo."], "extensions": {"odd": [1]}},
     )
     await set_avatar(runtime, viewer, anna.id, picture("red"))
     namesake = await create_character(runtime, viewer, {"name": "Anna", "first_mes": "Other."})
     await change_own_tags(runtime, viewer, anna.id, ["Sea"])
     book = await create_lorebook(runtime, viewer, NewLorebook(name="Harbour"))
     await add_entry(runtime, viewer, book.id, {"key": ["gull"], "content": "Gulls.", "order": 7})
-    for place in ({"character_id": anna.id}, {"user_id": viewer.user_id}):
-        await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, **place))
+    await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, character_id=anna.id))
+    await attach_lorebook(runtime, viewer, NewLink(lorebook_id=book.id, user_id=viewer.user_id))
     await create_preset(runtime, viewer, NewPreset(name="Mine", kind="chat"))
     await create_preset(runtime, viewer, NewPreset(name="Words", kind="instruct"))
-    await create_set(runtime, viewer, NewQuickReplySet(name="Moods", buttons=[ButtonFields(label="Smile", message="x")]))
+    await create_set(
+        runtime, viewer, NewQuickReplySet(name="Moods", buttons=[ButtonFields(label="Smile", message="x")])
+    )
     robin = await create_persona(
         runtime, viewer, NewPersona(name="Robin", description="Short.", position="at_depth", depth=3, is_default=True)
     )

@@ -10,9 +10,8 @@ import pytest
 from tavernkit.playground.base.database.models import Space, SpaceMembership
 from tavernkit.playground.story.chatfiles.exporting import FolderNames
 from tavernkit.playground.story.messages.service import edit_message
-from tavernkit.playground.story.migration.chat_homes import FolderDefaults
 from tavernkit.playground.story.migration.group_files import group_bytes
-from tavernkit.playground.story.migration.groups import GroupHandler, reconnect_groups
+from tavernkit.playground.story.migration.groups import reconnect_groups
 from tavernkit.playground.story.migration.items import Outcome
 from tavernkit.playground.story.paths.state import state_at
 from tests.playground.migration.folder_chats import ImportedStory, imported_story, lines, said
@@ -263,14 +262,11 @@ async def test_adding_chats_to_a_group_is_no_change_of_the_group(database_url: s
 
 
 async def test_personas_are_connected_to_new_groups(sqlite_url: str, tmp_path: Path) -> None:
-    connected: dict[str, UUID] = {}
-
-    async def connect(_session: object, _job: object, groups: Any) -> int:
-        connected.update(groups)
-        return len(groups)
-
+    persona = {"description": "A sailor.", "connections": [{"type": "group", "id": "1700"}]}
+    settings = {"power_user": {"personas": {"sam.png": "Sam"}, "persona_descriptions": {"sam.png": persona}}}
     async with imported_story(sqlite_url, tmp_path) as story:
         await cards(story)
-        story.handlers = {**story.handlers, "group": GroupHandler(FolderDefaults(connect=connect))}
+        await story.add("settings.json", written(settings))
         outcome = await story.add("groups/1700.json", written(GROUP))
-        assert connected == {"1700": outcome.target_id}
+        (own,) = [one for one in (await story.members(outcome.target_id)).values() if one.kind == "human"]  # type: ignore[arg-type]
+        assert (own.cached_display_name, own.persona_id is not None) == ("Sam", True)

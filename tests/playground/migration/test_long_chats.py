@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.base.database.models import Conversation, Job, Message, Space, TextContent
+from tavernkit.playground.base.database.models import Conversation, FolderImport, Job, Message, Space, TextContent
 from tavernkit.playground.base.jobs.service import claim_job, enqueue_job, reap_jobs
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.story.messages.service import send_message
@@ -53,6 +53,9 @@ class LongImport:
                 )
         claim = await claim_job(self._story.runtime, "w1", ["folder_import"])
         assert claim is not None
+        async with self._story.runtime.database.write() as session:
+            row = await session.get_one(FolderImport, self._story.job.import_id)
+            row.job_id = claim.job_id
         return StoppedWork(self._story, claim, self._left)
 
     async def run(self, path: str = PATH) -> Outcome:

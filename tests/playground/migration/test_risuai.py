@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 import pytest
 from PIL import Image
 from sqlalchemy import select
-from tavernkit.playground.story.migration.markers import marker_of
 
 from tavernkit import User, risuai
 from tavernkit.migration.files import SourceFile
@@ -43,6 +42,7 @@ from tavernkit.playground.story.characters.service import edit_character
 from tavernkit.playground.story.messages.service import edit_message
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.markers import marker_of
 from tavernkit.playground.story.migration.risuai import HANDLERS
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
 from tavernkit.playground.story.paths.variables import get_globals, get_variables, set_variable

@@ -97,7 +97,7 @@ async def import_chats_with(
     async with runtime.database.write() as session:
         character = await find_character(session, character_id, viewer)
         owner = await session.get_one(User, viewer.user_id)
-        space, human, _is_new = await space_for_chats(session, runtime, owner, character)
+        space, human, _speakers = await space_for_chats(session, runtime, owner, character)
         access = SpaceAccess(space=space, member=human, level=Access.ADMINISTER)
         stored = await store_chats(session, runtime, viewer, access, source.with_(space_id=space.id), chats)
     return space.id, stored if isinstance(stored, Job) else (stored, report)

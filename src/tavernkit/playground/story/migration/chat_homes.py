@@ -7,9 +7,8 @@ an empty hash: when that card is imported, it counts as changed in the folder, a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy import select
@@ -33,9 +32,10 @@ from tavernkit.playground.story.characters.cards import UNNAMED, fill
 from tavernkit.playground.story.chatfiles.storing import CardNames, SpeakerFinder
 from tavernkit.playground.story.migration.items import ImportJob
 from tavernkit.playground.story.migration.markers import marker_of
+from tavernkit.playground.story.migration.space_defaults import member_defaults, space_defaults
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.playground.story.spaces.service import space_for_chats
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Value
 
 CHARACTERS = "characters/"
 
@@ -143,51 +143,6 @@ async def stand_in(session: AsyncSession, job: ImportJob, folder: str, name: str
     return character
 
 
-class SpaceDefaults(Protocol):
-    """What a new space begins with: settings, and who its owner is in it, a persona or only a name."""
-
-    @property
-    def persona_id(self) -> UUID | None: ...
-    @property
-    def user_name(self) -> str: ...
-    def apply(self, space: Space) -> None: ...
-
-
-class NoDefaults(Value, frozen=True, kw_only=True):
-    """What the settings say of a folder that has none."""
-
-    persona_id: UUID | None = None
-    user_name: str = ""
-
-    def apply(self, space: Space) -> None:
-        """Leave a space as it is."""
-
-
-async def _nothing(*_: object) -> SpaceDefaults:
-    return NoDefaults()
-
-
-async def _no_patch(*_: object) -> JsonObject:
-    return {}
-
-
-async def _nobody(*_: object) -> int:
-    return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class FolderDefaults:
-    """What the settings of a folder say about its chats: about the space of a character, by the path of its card; about
-    a member of a group, likewise; and who the owner is in groups, which are spaces by their ids in the folder."""
-
-    space: Callable[[AsyncSession, ImportJob, str], Awaitable[SpaceDefaults]] = _nothing
-    member: Callable[[AsyncSession, ImportJob, str], Awaitable[JsonObject]] = _no_patch
-    connect: Callable[[AsyncSession, ImportJob, Mapping[str, UUID]], Awaitable[int]] = _nobody
-
-
-DEFAULTS = FolderDefaults()
-
-
 @dataclass(eq=False, kw_only=True)
 class ChatHome:
     """A space that chats go into, and who is or was in it; `avatars` are its members by the files of their cards, where
@@ -245,20 +200,19 @@ async def new_home(
     found: Sequence[SourceCharacter],
     *,
     name: str,
-    defaults: FolderDefaults,
     is_group: bool,
 ) -> ChatHome:
     """A new space for chats with these characters, as the settings of the folder want it."""
     cast = [await session.get_one(Character, character.id) for character in found]
     owner = await session.get_one(User, job.viewer.user_id)
-    wanted = await defaults.space(session, job, "" if is_group else f"{CHARACTERS}{found[0].avatar}")
+    wanted = await space_defaults(session, job, "" if is_group else f"{CHARACTERS}{found[0].avatar}")
     persona_id = wanted.persona_id or await connected_persona(session, owner.id, cast)
     space, _human, members = await space_for_chats(
         session, job.runtime, owner, *cast, name=name, persona_id=persona_id, user_name=wanted.user_name
     )
     wanted.apply(space)
     for character, member in zip(found, members, strict=True) if is_group else ():
-        patch = await defaults.member(session, job, f"{CHARACTERS}{character.avatar}")
+        patch = await member_defaults(session, job, f"{CHARACTERS}{character.avatar}")
         apply_changes(member, read_patch(patch, "member"))
     await session.flush()
     return await open_home(session, job, space.id, is_group=is_group)
@@ -318,9 +272,7 @@ def folder_of(path: str) -> str | None:
     return parts[1] if len(parts) > 2 else None
 
 
-async def home_of_chat(
-    session: AsyncSession, job: ImportJob, path: str, character_name: str, defaults: FolderDefaults
-) -> ChatHome:
+async def home_of_chat(session: AsyncSession, job: ImportJob, path: str, character_name: str) -> ChatHome:
     """The space of the character that a chat is with; `character_name` is what the file calls it. A chat beside the
     folders belongs to the folder of that name."""
     by_folder, by_character = await _homes(session, job)
@@ -333,7 +285,7 @@ async def home_of_chat(
             found = await stand_in(session, job, folder, character_name or folder)
         space_id = by_character.get(found.id)
         if space_id is None:
-            home = await new_home(session, job, [found], name=found.names[0], defaults=defaults, is_group=False)
+            home = await new_home(session, job, [found], name=found.names[0], is_group=False)
             space_id = by_character[found.id] = home.space.id
         by_folder[folder] = space_id
     return await open_home(session, job, space_id, is_group=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from uuid import UUID
@@ -33,9 +32,7 @@ from tavernkit.playground.story.chatfiles.storing import (
     store_rows,
 )
 from tavernkit.playground.story.migration.chat_homes import (
-    DEFAULTS,
     ChatHome,
-    FolderDefaults,
     home_of_chat,
     open_home,
     speaking_character,
@@ -143,11 +140,8 @@ def missing_pictures(finder: PictureFinder) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True)
 class ChatHandler:
-    """Chats with one character. `defaults` are what new spaces get."""
-
-    defaults: FolderDefaults = DEFAULTS
+    """Chats with one character."""
 
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
         return prepare_chat(job, item, data)
@@ -158,7 +152,7 @@ class ChatHandler:
         if item.target_id is not None:
             return await store_again(session, job, item, prepared)
         name = speaking_character(prepared.header, prepared.chat.file.messages)
-        home = await home_of_chat(session, job, item.path, name, self.defaults)
+        home = await home_of_chat(session, job, item.path, name)
         return await store_chat(session, job, item, prepared, home)
 
 

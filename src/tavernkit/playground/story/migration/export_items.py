@@ -137,9 +137,7 @@ def _named(document: Json, *path: str) -> str:
     return document if isinstance(document, str) else ""
 
 
-async def chat_pieces(
-    work: Exporting, space: PlannedSpace, conversation: PlannedConversation
-) -> AsyncIterator[bytes]:
+async def chat_pieces(work: Exporting, space: PlannedSpace, conversation: PlannedConversation) -> AsyncIterator[bytes]:
     """A conversation, with links to those that were made from it. Its pictures become files, which are yet to be
     written."""
     export = await export_chat(work.runtime, work.viewer, conversation.id, work.names)

@@ -133,7 +133,8 @@ class RisuaiExport(ExportWriter):
         places |= {chat.id for space in self._plan.spaces for chat in space.conversations}
         of_places = {lore_id(id) for id in places}
         wanted = [id for id in self._plan.of("lorebook") if id not in of_places]
-        rows = await session.scalars(select(Lorebook).where(Lorebook.id.in_(wanted)).order_by(Lorebook.name, Lorebook.id))
+        query = select(Lorebook).where(Lorebook.id.in_(wanted))
+        rows = (await session.scalars(query.order_by(Lorebook.name, Lorebook.id))).all()
         return [
             (row, Module(name=row.name, id=str(row.id), lore=entries_from_book(await decoded_book(session, row))))
             for row in rows
@@ -316,7 +317,7 @@ class RisuaiExport(ExportWriter):
         async with self._database.read() as session:
             picture = await persona_bytes(self._runtime, session, id) or plain_picture()
         data = await risuai_bytes(self._runtime, self._viewer, "risuai_persona", id) or b"{}"
-        return put_texts(picture, {"persona": b64encode(data)}, drop=lambda chunk: False)
+        return put_texts(picture, {"persona": b64encode(data)}, drop=lambda _chunk: False)
 
 
 class _Parts:

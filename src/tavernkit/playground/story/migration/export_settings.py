@@ -127,9 +127,7 @@ class _Merger:
         """Whether the settings say nothing about a persona, and there is nothing to say."""
         return is_picture_alone(row) and row.name in (stem_of(avatar), self._before.file.user_name)
 
-    def _persona(
-        self, row: Persona, avatar: str, before: BackedUp | None, connections: tuple[Connection, ...]
-    ) -> None:
+    def _persona(self, row: Persona, avatar: str, before: BackedUp | None, connections: tuple[Connection, ...]) -> None:
         entry = {} if before is None else before.entry
         named = LooseObject(entry, ReportBuilder()).text("lorebook")
         now = BackedUp(

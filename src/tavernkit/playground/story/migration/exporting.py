@@ -65,9 +65,7 @@ SHOWN_LINES = 500
 
 async def newest_source(session: AsyncSession, viewer: Viewer, application: Application) -> ImportSource | None:
     """The folder or backup of an application that was imported last. Files of RisuAI that came alone are no backup."""
-    query = select(ImportSource).where(
-        ImportSource.owner_id == viewer.user_id, ImportSource.application == application
-    )
+    query = select(ImportSource).where(ImportSource.owner_id == viewer.user_id, ImportSource.application == application)
     if application == "risuai":
         has_database = exists().where(ImportedFile.source_id == ImportSource.id, ImportedFile.path == ROOT)
         query = query.where(has_database)

@@ -92,7 +92,7 @@ _NEW_GROUP: JsonObject = {
 }
 
 
-async def group_bytes(runtime: Runtime, session: AsyncSession, space_id: UUID, names: FolderNames) -> bytes:  # noqa: ARG001 - as all that write files
+async def group_bytes(runtime: Runtime, session: AsyncSession, space_id: UUID, names: FolderNames) -> bytes:
     """The file of a group: as it was imported, with what has changed here; for a space that was made here, a new one.
 
     Where the file had what the headers of chats say, it has it again, and its chats have no headers.

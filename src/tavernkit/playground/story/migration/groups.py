@@ -26,9 +26,7 @@ from tavernkit.playground.story.access.access import append_space_event
 from tavernkit.playground.story.chatfiles.messages import FROM_GROUP, GROUP_FILE
 from tavernkit.playground.story.chatfiles.storing import card_file_of, with_header
 from tavernkit.playground.story.migration.chat_homes import (
-    DEFAULTS,
     ChatHome,
-    FolderDefaults,
     SourceCharacter,
     new_home,
     open_home,
@@ -46,6 +44,7 @@ from tavernkit.playground.story.migration.group_files import GroupFile, read_gro
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
 from tavernkit.playground.story.migration.markers import touching
+from tavernkit.playground.story.migration.personas import connect_groups
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.reading import parse_json
@@ -110,16 +109,13 @@ async def _groups(session: AsyncSession, job: ImportJob) -> Sequence[Space]:
     return rows.all()
 
 
-@dataclass(frozen=True)
 class GroupHandler:
-    """Groups; `defaults` are what new spaces get."""
+    """Groups."""
 
-    defaults: FolderDefaults = DEFAULTS
-
-    def prepare(self, job: ImportJob, item: Item, data: bytes) -> dict[str, Json]:  # noqa: ARG002 - a protocol's
+    def prepare(self, job: ImportJob, item: Item, data: bytes) -> dict[str, Json]:
         document = parse_json(data, what="The group")
         if not isinstance(document, dict) or not isinstance(document.get("members"), list):
-            raise ParseError("This is no group of SillyTavern: it names no members.")
+            raise ParseError(_("This is no group of SillyTavern: it names no members."))
         return document
 
     async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> Outcome:
@@ -129,10 +125,10 @@ class GroupHandler:
         cast = await _cast(session, job, group)
         found = list({character.id: character for _, character in cast if character is not None}.values())
         name = titled(group.name, _("Group"))
-        home = await new_home(session, job, found, name=name, defaults=self.defaults, is_group=True)
+        home = await new_home(session, job, found, name=name, is_group=True)
         set_group(home.space, group, prepared)
         await _arrange(session, job, home, group, cast)
-        await self.defaults.connect(session, job, {group.id: home.space.id})
+        await connect_groups(session, job, {group.id: home.space.id})
         others = (await group_chats(session, job)).add(home.space.id, name, prepared)
         await session.flush()
         return Outcome(
@@ -278,11 +274,8 @@ async def reconnect_groups(session: AsyncSession, job: ImportJob) -> int:
     return count
 
 
-@dataclass(frozen=True)
 class GroupChatHandler:
     """Chats of groups. One that no group names gets a space of its own."""
-
-    defaults: FolderDefaults = DEFAULTS
 
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
         return prepare_chat(job, item, data)
@@ -293,7 +286,7 @@ class GroupChatHandler:
         if item.target_id is not None:
             return await store_again(session, job, item, prepared, is_group=True)
         messages = prepared.chat.file.messages
-        home, header, notes = await home_of_group_chat(session, job, item, prepared.header, messages, self.defaults)
+        home, header, notes = await home_of_group_chat(session, job, item, prepared.header, messages)
         kept: JsonObject = {}
         if header is not None and prepared.header is None:
             prepared, kept = prepared.with_(chat=with_header(prepared.chat, header), rows=()), {FROM_GROUP: True}
@@ -307,7 +300,6 @@ async def home_of_group_chat(
     item: Item,
     header: ChatHeader | None,
     messages: Iterable[ChatMessage],
-    defaults: FolderDefaults,
 ) -> tuple[ChatHome, ChatHeader | None, tuple[str, ...]]:
     """The space of the group that a chat belongs to, and the header of the chat, which the group may have."""
     chat = stem_of(item.path)
@@ -315,7 +307,7 @@ async def home_of_group_chat(
     space_id = known.owners.get(chat)
     if space_id is None:
         found = await _speakers(session, job, messages)
-        home = await new_home(session, job, found, name=title_of(item.path), defaults=defaults, is_group=True)
+        home = await new_home(session, job, found, name=title_of(item.path), is_group=True)
         return home, header, (_("No group names this chat. It is in a space of its own."),)
     # The file of the group names its chats, so that the group has not changed with this one.
     await touching(session, job, "space", space_id)

@@ -61,9 +61,10 @@ from tavernkit.playground.story.migration.kept import (
     read_pieces,
     write_pieces,
 )
-from tavernkit.playground.story.migration.kinds import CHATS, KEYS_BYTES, WHOLE_BYTES, may_hold_keys
+from tavernkit.playground.story.migration.kinds import CHATS, KEYS_BYTES, LONG_CHAT_BYTES, WHOLE_BYTES, may_hold_keys
+from tavernkit.playground.story.migration.long_chats import import_long_chat
 from tavernkit.playground.story.migration.markers import OUTDATED, marker_of, refresh_markers, touching
-from tavernkit.playground.story.migration.registry import handler_of, import_long_chat
+from tavernkit.playground.story.migration.registry import handler_of
 from tavernkit.playground.story.migration.report import stored_notes
 from tavernkit.playground.story.migration.steps import (
     UNREADABLE,
@@ -170,7 +171,8 @@ class _Import:
 
     def _is_large(self, item: ImportItem) -> bool:
         """Whether an item is not read as a whole."""
-        return item.size > WHOLE_BYTES and self._is_read(item) and not may_hold_keys(item.kind, item.path)
+        limit = LONG_CHAT_BYTES if item.kind in CHATS else WHOLE_BYTES
+        return item.size > limit and self._is_read(item) and not may_hold_keys(item.kind, item.path)
 
     def _is_read(self, item: ImportItem) -> bool:
         """Whether the bytes of an item are needed."""

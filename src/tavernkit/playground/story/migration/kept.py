@@ -130,7 +130,7 @@ class Keeping:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> None:
         """Nothing is read out of it."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> Outcome:  # noqa: ARG002
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> Outcome:
         """Nothing is written but its bytes, as with every file."""
         return Outcome(verdict="kept", notes=self._notes)
 

@@ -9,6 +9,8 @@ from tavernkit.playground.base.languages import gettext as _
 
 WHOLE_BYTES = 64 * 1024 * 1024
 """A larger file is never read as a whole."""
+LONG_CHAT_BYTES = 4 * 1024 * 1024
+"""Nor is a larger chat: all of it in one transaction would keep others waiting."""
 
 RANKS: Mapping[str, int] = {
     "world": 10,

@@ -38,9 +38,7 @@ from tavernkit.playground.story.chatfiles.storing import (
     store_rows,
 )
 from tavernkit.playground.story.migration.chat_homes import (
-    DEFAULTS,
     ChatHome,
-    FolderDefaults,
     home_of_chat,
     open_home,
     speaking_character,
@@ -52,6 +50,7 @@ from tavernkit.playground.story.migration.groups import home_of_group_chat
 from tavernkit.playground.story.migration.in_step import Parted, bring_up_to_date, compare, with_last
 from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, Outcome
 from tavernkit.playground.story.migration.markers import touching
+from tavernkit.playground.story.migration.steps import step
 from tavernkit.playground.story.paths.state import fold
 from tavernkit.playground.story.spaces.service import remove_in_steps
 from tavernkit.reading import ReportBuilder
@@ -111,30 +110,25 @@ class LongChat:
         return {} if self.header is None else self.header.chat_metadata
 
 
-async def import_long_chat(
-    work: JobWork, job: ImportJob, item: Item, finish: Finish, *, defaults: FolderDefaults = DEFAULTS
-) -> None:
+async def import_long_chat(work: JobWork, job: ImportJob, item: Item, finish: Finish) -> None:
     """Import one chat of any length; `finish` is called in the transaction that shows it."""
     if item.size > MAX_LONG_BYTES:
         raise Refused(
             "too_long", _("The chat has {size} bytes. The limit is {limit}.", size=item.size, limit=MAX_LONG_BYTES)
         )
     chat = LongChat(job, item.path)
-    await _LongImport(work, job, item, finish, chat, defaults).carry_out()
+    await _LongImport(work, job, item, finish, chat).carry_out()
 
 
 class _LongImport:
     """One long chat, and how far it has been stored."""
 
-    def __init__(
-        self, work: JobWork, job: ImportJob, item: Item, finish: Finish, chat: LongChat, defaults: FolderDefaults
-    ) -> None:
+    def __init__(self, work: JobWork, job: ImportJob, item: Item, finish: Finish, chat: LongChat) -> None:
         self._work = work
         self._job = job
         self._item = item
         self._finish = finish
         self._chat = chat
-        self._defaults = defaults
         self._database = work.runtime.database
         self._hidden_id = work.claim.job_id
         self._id = uuid5(work.claim.job_id, item.path)
@@ -157,9 +151,7 @@ class _LongImport:
 
     @asynccontextmanager
     async def _step(self) -> AsyncIterator[AsyncSession]:
-        async with self._database.write() as session:
-            # First, because it locks the job: nobody who has lost it gets any further.
-            await self._work.commit_step(session, self._job.done)
+        async with step(self._work, self._job.import_id, self._job.done) as (session, _row):
             yield session
 
     async def _bring_up_to_date(self, conversation_id: UUID) -> Parted | None:
@@ -241,12 +233,10 @@ class _LongImport:
     async def _home(self, session: AsyncSession, messages: Sequence[ChatMessage]) -> tuple[ChatHome, ChatHeader | None]:
         header = self._chat.header
         if self._is_group:
-            home, header, self._notes = await home_of_group_chat(
-                session, self._job, self._item, header, messages, self._defaults
-            )
+            home, header, self._notes = await home_of_group_chat(session, self._job, self._item, header, messages)
             return home, header
         name = speaking_character(header, messages)
-        return await home_of_chat(session, self._job, self._item.path, name, self._defaults), header
+        return await home_of_chat(session, self._job, self._item.path, name), header
 
     async def _store(self, home: ChatHome) -> None:
         """Store the pages that are left."""

@@ -128,8 +128,8 @@ async def _conversation(session: AsyncSession, id: UUID) -> str | None:
 
 
 async def _settings(session: AsyncSession, id: UUID) -> str | None:
-    """Everything that a settings file has and no other file: personas, what they and characters are linked with,
-    scripts, variables, which preset is the default."""
+    """Everything that a settings file has and no other file: personas, what they, characters and all stories are linked
+    with, own tags, scripts, variables, which preset is the default."""
     if await session.scalar(select(User.id).where(User.id == id)) is None:
         return None
     own, link, connection, used = LorebookLink.lorebook_id, LorebookLink, PersonaConnection, QuickReplyLink
@@ -144,6 +144,7 @@ async def _settings(session: AsyncSession, id: UUID) -> str | None:
         select(used.id, used.position, used.visible)
         .join(QuickReplySet, QuickReplySet.id == used.set_id)
         .where(QuickReplySet.owner_id == id, used.space_id.is_(None)),
+        select(Character.id, Character.own_tags).where(Character.owner_id == id, Character.own_tags != []),
         select(ScriptList.settings_version).where(ScriptList.owner_id == id),
         select(GlobalVariable.name, GlobalVariable.updated_at).where(GlobalVariable.user_id == id),
         select(SiteSetting.updated_at).where(SiteSetting.key == default_key(id)),
