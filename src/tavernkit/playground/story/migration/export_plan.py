@@ -39,7 +39,6 @@ from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.lorebooks.queries import PLACES
 from tavernkit.playground.story.migration.export_paths import (
-    PRESET_FOLDERS,
     FreePaths,
     name_of,
     stem_of,
@@ -47,6 +46,7 @@ from tavernkit.playground.story.migration.export_paths import (
 )
 from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.items import TargetKind
+from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.migration.space_defaults import live_preset_ids
 from tavernkit.playground.story.personas.queries import all_personas, avatar_of
 from tavernkit.playground.story.presets.queries import default_preset_id
@@ -293,7 +293,8 @@ async def _add_conversations(session: AsyncSession, viewer: Viewer, choices: Exp
     for space in plan.spaces:
         _give_paths(plan, space)
     for child in known.values():
-        if child.parent_id in known and ("conversation", child.id) not in plan.imported:
+        is_linked = child.kind in ("branch", "checkpoint") and ("conversation", child.id) not in plan.imported
+        if is_linked and child.parent_id in known:
             known[child.parent_id].children.append(child)
 
 
@@ -373,8 +374,8 @@ async def _add_presets(session: AsyncSession, viewer: Viewer, plan: ExportPlan) 
         plan.preset_kinds[id] = kind
         if id in unchanged:
             continue
-        if kind in PRESET_FOLDERS:
-            plan.add("preset", id, name, PRESET_FOLDERS[kind], ".json")
+        if kind in FOLDERS:
+            plan.add("preset", id, name, FOLDERS[kind], ".json")
         else:
             plan.names["preset", id] = name
 
