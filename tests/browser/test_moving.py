@@ -62,7 +62,12 @@ def test_a_dropped_folder_is_scanned_chosen_imported_and_read(page: Page, tmp_pa
     with page.expect_response(re.compile(r"/items/\d+$")):
         page.get_by_label("Choice for worlds/Sea.json").select_option("Skip")
     expect(page.get_by_label("Choice for worlds/Sea.json")).to_have_value("skip")
-    page.get_by_role("checkbox", name="Other files").uncheck()
+    others = page.get_by_role("checkbox", name="Other files")
+    others.uncheck()
+    page.get_by_role("link", name="2 files: Characters", exact=True).click()
+    expect(row(page, "characters/Anna.png")).to_be_visible()
+    expect(row(page, "worlds/Sea.json")).to_have_count(0)
+    expect(others).not_to_be_checked()
 
     import_all(page)
     expect(page.get_by_role("link", name=re.compile("Skipped"))).to_contain_text("2")

@@ -79,7 +79,7 @@ async def _import(
     async with _working(runtime):
         begun = await service.import_from_path(runtime, viewer, path)
         with status("Scanning") as say:
-            row = await _followed(runtime, viewer, begun, lambda job: say(f"{job.done:,} files"))
+            row = await _followed(runtime, viewer, begun, lambda job: say(f"{100 * job.done // max(job.total, 1)} %"))
         if not as_json:
             await _show_scan(runtime, row)
         if dry_run or not (yes or typer.confirm("Import?", err=True)):

@@ -13,7 +13,7 @@ import httpx2
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.accounts.installation import Installation, open_installation
-from tests.playground.characters.builders import png_card
+from tests.playground.characters.builders import picture, png_card
 from tests.playground.support.jobs import ended_job, running_job_worker
 
 __all__ = ["CHAT", "FILES", "SECRET", "ImportClient", "open_imports", "sent_chat"]
@@ -43,8 +43,16 @@ FILES: Mapping[str, bytes] = {
     CHAT: sent_chat("Hello.", "Is it late?", "Very."),
     "chats/Gone/Gone - 2025-03-02@10h00m00s.jsonl": sent_chat("Nobody is here.", name="Gone"),
     "worlds/Sea.json": json.dumps({"entries": {"0": {"uid": 0, "key": ["tide"], "content": "It rises."}}}).encode(),
+    "OpenAI Settings/Calm.json": b'{"temperature": 0.5, "prompts": []}',
+    "QuickReplies/Moves.json": b'{"version": 2, "qrList": [{"id": 1, "label": "Nod", "message": "Yes."}]}',
+    "User Avatars/sam.png": picture("navy"),
+    "groups/1700000000000.json": json.dumps(
+        {"id": "1700000000000", "name": "Harbour", "members": ["Anna.png"], "chat_id": "1", "chats": []}
+    ).encode(),
     "themes/Dark.json": b'{"name": "Dark"}',
-    "settings.json": json.dumps({"power_user": {}, "proxies": [{"name": "Mine", "password": SECRET}]}).encode(),
+    "settings.json": json.dumps(
+        {"power_user": {"personas": {"sam.png": "Sam"}}, "proxies": [{"name": "Mine", "password": SECRET}]}
+    ).encode(),
     "secrets.json": json.dumps({"api_key_openai": SECRET}).encode(),
 }
 

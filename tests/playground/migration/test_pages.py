@@ -92,6 +92,10 @@ async def test_what_was_imported_names_its_file_and_links_to_the_report(sqlite_u
             "characters/Anna.png": "/characters/{id}",
             "worlds/Sea.json": "/lorebooks/{id}",
             CHAT: "/conversations/{id}/tree",
+            "OpenAI Settings/Calm.json": "/presets/{id}",
+            "QuickReplies/Moves.json": "/quick-replies/{id}",
+            "User Avatars/sam.png": "/personas/{id}",
+            "groups/1700000000000.json": "/spaces/{id}",
         }
         for path, address in pages.items():
             answer = await imports.client.get(address.replace("{id}", items[path]["target_id"]))

@@ -15,6 +15,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.imports import (
     CONFLICTS,
     ItemsQuery,
+    import_head,
     import_view,
     imports_view,
     item_view,
@@ -77,9 +78,10 @@ async def import_progress(
     caller: PageCaller, import_id: UUID, after: Annotated[str, Query(max_length=20)] = ""
 ) -> Response:
     """Turbo streams for the page of an import: how far it is, and the rest where `after` is no longer its status."""
-    view = await import_view(*caller, import_id)
-    streams = replaced("import_head", "imports/_head.html", view=view)
-    if view.row.status != after:
+    head = await import_head(*caller, import_id)
+    streams = replaced("import_head", "imports/_head.html", view=head)
+    if head.row.status != after:
+        view = await import_view(*caller, import_id)
         files = await items_view(*caller, import_id, ItemsQuery())
         streams += replaced("import_body", "imports/_body.html", view=view, files=files, **_words())
     response = streamed(streams)

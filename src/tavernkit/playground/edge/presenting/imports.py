@@ -57,6 +57,7 @@ from tavernkit.playground.story.migration.queries import (
 )
 from tavernkit.playground.story.migration.report import notes_of
 from tavernkit.playground.story.migration.steps import SCANNED
+from tavernkit.playground.story.migration.steps import VERDICTS as COUNTED
 from tavernkit.values import Value
 
 ITEMS = 50
@@ -160,16 +161,22 @@ class ItemsView(Value, frozen=True, kw_only=True):
     more: str
 
 
-class ImportView(Value, frozen=True, kw_only=True):
-    """An import as its page shows it. `done` of `total` files are dealt with in the phase that it is in."""
+class ImportHead(Value, frozen=True, kw_only=True):
+    """How far an import is: `done` of `total` steps of the scan, or files of the import. `counts` are of verdicts."""
 
     row: FolderImport
-    application: str
     sentence: str
     is_working: bool
     is_scanned: bool
     done: int
     total: int
+    counts: tuple[str, ...]
+
+
+class ImportView(ImportHead, frozen=True, kw_only=True):
+    """An import as its page shows it."""
+
+    application: str
     kinds: tuple[KindView, ...]
     totals: KindView
     choices: ImportChoices
@@ -218,11 +225,28 @@ async def imports_view(runtime: Runtime, viewer: Viewer, *, after: str | None = 
     )
 
 
-async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> ImportView:
-    """How an import stands, and what was found."""
+async def import_head(runtime: Runtime, viewer: Viewer, import_id: UUID) -> ImportHead:
+    """How far an import is; read again and again, so nothing is counted."""
     async with runtime.database.read() as session:
         row = await import_of(session, viewer, import_id)
         job = None if row.job_id is None else await find_job(session, row.job_id, viewer)
+    verdicts = row.summary.get(COUNTED, {}) if row.status == "importing" else {}
+    return ImportHead(
+        row=row,
+        sentence=_sentence(row),
+        is_working=row.status in WORKING,
+        is_scanned=SCANNED in row.summary,
+        done=0 if job is None else job.done,
+        total=0 if job is None else job.total,
+        counts=tuple(_counted(VERDICTS[name], verdicts[name]) for name in VERDICTS if verdicts.get(name)),
+    )
+
+
+async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> ImportView:
+    """How an import stands, and what was found."""
+    head = await import_head(runtime, viewer, import_id)
+    row = head.row
+    async with runtime.database.read() as session:
         totals = await item_totals(session, row.id)
         source = None if row.source_id is None else await session.get(ImportSource, row.source_id)
     choices = convert(row.choices, ImportChoices)
@@ -233,13 +257,8 @@ async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Impo
     )
     broken = row.summary.get("broken_links", [])
     return ImportView(
-        row=row,
+        **{name: getattr(head, name) for name in head.__struct_fields__},
         application="" if source is None else APPLICATIONS[source.application],
-        sentence=_sentence(row),
-        is_working=row.status in WORKING,
-        is_scanned=SCANNED in row.summary,
-        done=0 if job is None else job.done,
-        total=0 if job is None else job.total,
         kinds=kinds,
         totals=_kind_view("kept", totals, choices),
         choices=choices,
@@ -290,6 +309,10 @@ async def origins_view(
         )
         for file, source in found
     )
+
+
+def _counted(label: str, count: int) -> str:
+    return _("{label}: {count}", label=label, count=count)
 
 
 def size_in_words(size: int) -> str:
