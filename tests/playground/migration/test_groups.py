@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import select
 
 from tavernkit.playground.base.database.models import Space, SpaceMembership
 from tavernkit.playground.story.chatfiles.exporting import FolderNames
@@ -14,7 +15,10 @@ from tavernkit.playground.story.migration.group_files import group_bytes
 from tavernkit.playground.story.migration.groups import reconnect_groups
 from tavernkit.playground.story.migration.items import Outcome
 from tavernkit.playground.story.paths.state import state_at
+from tests.playground.characters.builders import png_card
+from tests.playground.migration.exported import imported
 from tests.playground.migration.folder_chats import ImportedStory, imported_story, lines, said
+from tests.playground.stories import open_story
 
 pytestmark = pytest.mark.anyio
 
@@ -270,3 +274,18 @@ async def test_personas_are_connected_to_new_groups(sqlite_url: str, tmp_path: P
         outcome = await story.add("groups/1700.json", written(GROUP))
         (own,) = [one for one in (await story.members(outcome.target_id)).values() if one.kind == "human"]  # type: ignore[arg-type]
         assert (own.cached_display_name, own.persona_id is not None) == ("Sam", True)
+
+
+async def test_v06_an_import_brings_members_back_whose_cards_came_later(sqlite_url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    files = {"characters/Owl.png": png_card(name="Owl"), "groups/1700.json": written(GROUP)}
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    async with open_story(sqlite_url, tmp_path) as story:
+        await imported(story, folder)
+        (folder / "characters/Lost.png").write_bytes(png_card(name="Lost boy"))
+        await imported(story, folder)
+        async with story.runtime.database.read() as session:
+            names = (SpaceMembership.cached_display_name == "Lost boy", SpaceMembership.status == "active")
+            assert (await session.scalars(select(SpaceMembership).where(*names))).one().character_id is not None

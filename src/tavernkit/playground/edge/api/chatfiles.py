@@ -23,7 +23,7 @@ from tavernkit.playground.edge.web.archives import zipped
 from tavernkit.playground.edge.web.uploads import ONE_FILE
 from tavernkit.playground.story.characters.chats import ListedChat, chats_with, import_chats_with
 from tavernkit.playground.story.characters.queries import find_character
-from tavernkit.playground.story.chatfiles.exporting import ChatExport, export_chat, written_chat
+from tavernkit.playground.story.chatfiles.exporting import ChatExport, encoded, export_chat, written_chat
 from tavernkit.playground.story.chatfiles.formats import FORMATS, Format
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
@@ -115,7 +115,7 @@ async def _files(
 
 async def _encoded(runtime: Runtime, export: ChatExport, format: Format) -> AsyncIterator[bytes]:
     async for piece in written_chat(runtime, export, format):
-        yield piece.encode("utf-8", "replace")
+        yield encoded(piece)
 
 
 @router.post(

@@ -39,6 +39,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
+from tavernkit.playground.story.migration.groups import reconnect_groups
 from tavernkit.playground.story.migration.items import (
     Handlers,
     ImportJob,
@@ -157,7 +158,9 @@ class _Import:
                 await self._import_large(items[0])
             else:
                 await self._import_some(items)
-        async with step(self._work, self._row.id, self._job.done) as (_session, row):
+        async with step(self._work, self._row.id, self._job.done) as (session, row):
+            await reconnect_groups(session, self._job)
+            await refresh_markers(session, self._job)
             row.status, row.finished_at = "done", self._work.runtime.clock()
 
     async def _next_items(self) -> list[ImportItem]:
