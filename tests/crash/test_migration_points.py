@@ -39,7 +39,7 @@ def test_whoever_moves_a_folder_in_dies_at_every_write(
     assert mover.problems(moved) == []
     assert len(scanning) > 5
     assert len(importing) > 10
-    for place in scanning:
+    for place in stage.own_deaths(scanning):
         with subtests.test(f"scan: {place}"):
             _arm(stage, place)
             moved = begin()
@@ -47,7 +47,7 @@ def test_whoever_moves_a_folder_in_dies_at_every_write(
             _wait(stage, moved)
             _wait(stage, mover.start(moved))
             assert mover.problems(moved) == []
-    for place in importing:
+    for place in stage.own_deaths(importing):
         with subtests.test(f"import: {place}"):
             moved = begin()
             _wait(stage, moved)
