@@ -40,11 +40,12 @@ LONG = 400
 
 
 class Moved(NamedTuple):
-    """A folder, and its import."""
+    """A folder, its import, and the job that is at work on it."""
 
     name: str
     folder: Path
     import_id: UUID
+    job: UUID | None
 
 
 def write_source(folder: Path, name: str) -> Path:
@@ -94,19 +95,12 @@ class Mover:
         """Have a new folder scanned."""
         place = write_source(self._folder, name)
         row = self._do(lambda runtime, viewer: import_from_path(runtime, viewer, place))
-        return Moved(name, place, row.id)
+        return Moved(name, place, row.id, row.job_id)
 
-    def start(self, moved: Moved) -> None:
+    def start(self, moved: Moved) -> Moved:
         """Import what was scanned."""
-        self._do(lambda runtime, viewer: start_import(runtime, viewer, moved.import_id, ImportChoices()))
-
-    def status(self, moved: Moved) -> str:
-        """How an import stands."""
-
-        async def read(session: AsyncSession) -> str:
-            return (await session.get_one(FolderImport, moved.import_id)).status
-
-        return self._read(read)
+        row = self._do(lambda runtime, viewer: start_import(runtime, viewer, moved.import_id, ImportChoices()))
+        return moved._replace(job=row.job_id)
 
     def problems(self, moved: Moved) -> list[str]:
         """What is missing, doubled or different, in sentences."""
@@ -138,14 +132,14 @@ async def _problems(session: AsyncSession, moved: Moved) -> list[str]:
     }
     items = (await session.scalars(select(ImportItem).where(ImportItem.import_id == moved.import_id))).all()
     row = await session.get_one(FolderImport, moved.import_id)
-    if Counter(item.path for item in items) != Counter(files):
+    if sorted(item.path for item in items) != sorted(files):
         found.append(f"the report has the files {sorted(item.path for item in items)}")
     if {item.verdict for item in items} - {"exact", "converted", "kept"}:
         found.append(f"verdicts: {[(item.path, item.verdict, item.notes) for item in items]}")
     if row.summary["verdicts"] != Counter(item.verdict for item in items):
         found.append(f"counted were {row.summary['verdicts']}")
     kept = await session.scalars(select(ImportedFile).where(ImportedFile.source_id == row.source_id))
-    written = {file.path: await kept_bytes(session, file.kept_sha256 or "") for file in kept}
+    written = {file.path: await kept_bytes(session, file.kept_sha256) for file in kept if file.kept_sha256 is not None}
     if written != files:
         found.append(
             f"kept are the bytes of {[path for path in files if written.get(path) != files[path]]} not as they are"

@@ -30,11 +30,10 @@ def test_whoever_moves_a_folder_in_dies_at_every_write(
     began = stage.log_lengths()
     stage.clear()
     moved = begin()
-    _wait(mover, moved, "scanned")
+    _wait(stage, moved)
     scanning = _places(stage)
     stage.clear()
-    mover.start(moved)
-    _wait(mover, moved, "done")
+    _wait(stage, mover.start(moved))
     importing = _places(stage)
     stage.clear()
     assert mover.problems(moved) == []
@@ -45,18 +44,17 @@ def test_whoever_moves_a_folder_in_dies_at_every_write(
             _arm(stage, place)
             moved = begin()
             _die(stage, place)
-            _wait(mover, moved, "scanned")
-            mover.start(moved)
-            _wait(mover, moved, "done")
+            _wait(stage, moved)
+            _wait(stage, mover.start(moved))
             assert mover.problems(moved) == []
     for place in importing:
         with subtests.test(f"import: {place}"):
             moved = begin()
-            _wait(mover, moved, "scanned")
+            _wait(stage, moved)
             _arm(stage, place)
-            mover.start(moved)
+            moved = mover.start(moved)
             _die(stage, place)
-            _wait(mover, moved, "done")
+            _wait(stage, moved)
             assert mover.problems(moved) == []
     assert asyncio.run(find_problems(stage.database_url, [])) == []
     assert "Traceback" not in stage.logged(since=began)
@@ -77,5 +75,5 @@ def _die(stage: Stage, place: Place) -> None:
     stage.raise_dead()
 
 
-def _wait(mover: Mover, moved: Moved, status: str) -> None:
-    wait_until(lambda: mover.status(moved) == status)
+def _wait(stage: Stage, moved: Moved) -> None:
+    assert stage.rows.wait_until_job_ended(str(moved.job)) == "succeeded"

@@ -89,17 +89,17 @@ class _Bar:
 
 
 async def _viewer(runtime: Runtime, account: str) -> Viewer:
-    """Whose export it is: somebody who is named, or the first administrator."""
-    from tavernkit.playground.base.accounts.queries import all_users, find_user
+    """Whose export it is: somebody who is named, or the owner, who is there from the first start on."""
+    from tavernkit.playground.base.accounts.queries import find_user
     from tavernkit.playground.base.accounts.viewer import Viewer
     from tavernkit.playground.base.refused import existing
+    from tavernkit.playground.story.seeding import seed
 
-    async with runtime.database.read() as session:
-        if account:
-            return Viewer(user_id=existing(await find_user(session, account), "account").id)
-        users = await all_users(session)
-    owner = next((user for user in users if user.role == "administrator"), None)
-    return Viewer(user_id=existing(owner, "account").id)
+    user = await seed(runtime)
+    if account:
+        async with runtime.database.read() as session:
+            user = existing(await find_user(session, account), "account")
+    return Viewer(user_id=user.id)
 
 
 def _show(printer: Printer, to: Path, report: ExportReport) -> None:

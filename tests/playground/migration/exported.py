@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from tavernkit.playground.story.migration.service import import_from_path, start_import
-
 from tavernkit.chats import ChatFile, read_chat
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.export_report import ExportChoices, ExportReport
 from tavernkit.playground.story.migration.exporting import FolderSink, write_export
+from tavernkit.playground.story.migration.service import import_from_path, start_import
 from tests.playground.stories import Story
 from tests.playground.support.jobs import ended_job, running_job_worker
 

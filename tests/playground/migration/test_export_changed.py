@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
@@ -14,7 +14,15 @@ from sqlalchemy import select
 from tavernkit import characters
 from tavernkit.characters import Character as Card
 from tavernkit.characters import CharacterCard
-from tavernkit.playground.base.database.models import ImportedFile, Lorebook, LorebookLink, Message, Persona
+from tavernkit.playground.base.database.models import (
+    CharacterAsset,
+    ImportedFile,
+    Lorebook,
+    LorebookLink,
+    Message,
+    Persona,
+)
+from tavernkit.playground.story.characters.assets import delete_asset
 from tavernkit.playground.story.characters.service import (
     change_own_tags,
     create_character,
@@ -25,7 +33,8 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, detach_lorebook
 from tavernkit.playground.story.lorebooks.service import add_entry, create_lorebook
-from tavernkit.playground.story.messages.service import edit_message, hide_message
+from tavernkit.playground.story.messages.service import edit_message, hide_message, send_message
+from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
 from tavernkit.playground.story.paths.variables import delete_global, set_global
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
 from tavernkit.playground.story.personas.service import create_persona, delete_persona, update_persona
@@ -353,3 +362,50 @@ async def test_a_selection_takes_along_the_files_that_its_chats_name(sqlite_url:
         "user/files/a.txt",
     }
     assert all(written.read(path) == files[path] for path in written.files)
+
+
+async def test_v09_a_damaged_line_is_written_back_when_the_chat_was_changed(sqlite_url: str, tmp_path: Path) -> None:
+    write(tmp_path / "st")
+    damaged = b'{"mes": "cut \xff data:image/png;base64,AAAA'
+    lines = [*jsonl(HEADER, said("Anna", "Else.")).split(b"\n"), damaged, jsonl(said("Sam", "So."))]
+    (tmp_path / "st/chats/Anna/Other.jsonl").write_bytes(b"\n".join(lines))
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, tmp_path / "st")
+        chat = await target(story, "chats/Anna/Other.jsonl")
+        uploaded = await upload_picture(story.runtime, story.viewer, chat, picture("teal"))
+        await send_message(
+            story.runtime,
+            story.viewer,
+            chat,
+            message_id=uuid4(),
+            content="Look.",
+            role="system",
+            pictures=[PictureIn(id=uploaded.id)],
+        )
+        written = await export(story, tmp_path / "out")
+    after = written.read("chats/Anna/Other.jsonl").split(b"\n")
+    assert after[: len(lines)] == lines
+    assert len([path for path in written.files if path.startswith("user/images/Anna/")]) == 1
+
+
+async def test_sprites_stay_when_their_character_is_changed_and_go_when_they_are_deleted(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    files = write(tmp_path / "st")
+    for name, colour in (("joy", "yellow"), ("anger", "red")):
+        path = f"characters/Anna/{name}.png"
+        files[path] = picture(colour)
+        (tmp_path / "st" / path).parent.mkdir(exist_ok=True)
+        (tmp_path / "st" / path).write_bytes(files[path])
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, tmp_path / "st")
+        runtime, viewer = story.runtime, story.viewer
+        anna = await target(story, "characters/Anna.png")
+        async with runtime.database.read() as session:
+            query = select(CharacterAsset).where(CharacterAsset.character_id == anna, CharacterAsset.name == "anger")
+            anger = (await session.scalars(query)).one()
+        before = await edit_character(runtime, viewer, anna, version=1, fields={"description": "New."})
+        await delete_asset(runtime, viewer, anna, anger.id, version=before.version)
+        written = await export(story, tmp_path / "out")
+    assert differing(written, files) == {"characters/Anna.png", "characters/Anna/anger.png"}
+    assert written.notes("characters/Anna/anger.png") == "Deleted here."

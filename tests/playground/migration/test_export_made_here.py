@@ -8,7 +8,6 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from tavernkit.playground.story.migration.known_settings import read_folder_settings
 
 from tavernkit import characters
 from tavernkit.lore import read_book
@@ -21,6 +20,7 @@ from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import add_entry, create_lorebook
 from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.migration.known_settings import read_folder_settings
 from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
 from tavernkit.playground.story.paths.variables import set_global
 from tavernkit.playground.story.personas.connections import connect_character, lock_conversation_to

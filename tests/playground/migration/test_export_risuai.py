@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import select
-from tavernkit.migration.risuai import open_risuai
 
 from tavernkit import characters
 from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
 from tavernkit.chats import read_chat
 from tavernkit.migration.files import SourceFile
+from tavernkit.migration.risuai import open_risuai
 from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.story.characters.assets import NewPicture, add_pictures
 from tavernkit.playground.story.characters.service import create_character, edit_character, set_avatar

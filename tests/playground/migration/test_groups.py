@@ -80,7 +80,7 @@ async def test_v07_a_group_becomes_a_space_with_its_members_and_order(database_u
 async def test_v07_the_oldest_groups_name_their_members(sqlite_url: str, tmp_path: Path) -> None:
     async with imported_story(sqlite_url, tmp_path) as story:
         await cards(story)
-        old = {"id": 5, "name": "Old", "members": ["Owl", "Mira"], "chats": [1650]}
+        old = {"id": 5, "name": "Old", "members": ["Owl", "Mira"]}
         outcome = await story.add("groups/5.json", written(old))
         members = [one for one in (await story.members((await space(story, outcome)).id)).values() if one.position]
         assert [(one.cached_display_name, one.character_id is None) for one in members] == [
@@ -88,7 +88,7 @@ async def test_v07_the_oldest_groups_name_their_members(sqlite_url: str, tmp_pat
             ("Mira", True),
         ]
         assert await exported(story, outcome.target_id, await names_of(story, {})) == old
-        chat = await story.add("group chats/1650.jsonl", lines(said("Owl", "Hoo.")))
+        chat = await story.add("group chats/5.jsonl", lines(said("Owl", "Hoo.")))
         assert (await story.conversation_of(chat)).space_id == outcome.target_id
 
 

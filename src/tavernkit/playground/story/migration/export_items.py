@@ -37,11 +37,12 @@ from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.characters.files import SPRITES
-from tavernkit.playground.story.chatfiles.exporting import FolderNames, export_chat, written_chat
+from tavernkit.playground.story.chatfiles.exporting import FolderNames, encoded, export_chat, written_chat
 from tavernkit.playground.story.lorebooks.links import CARD, CHAT
 from tavernkit.playground.story.migration.characters import character_bytes
-from tavernkit.playground.story.migration.export_paths import PRESET_FOLDERS, name_of
+from tavernkit.playground.story.migration.export_paths import name_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedConversation, PlannedSpace
+from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.paths.pictures import EMOTION
 from tavernkit.text.js_json import from_json, to_json
 from tavernkit.values import Json
@@ -89,7 +90,7 @@ async def preset_parts(session: AsyncSession, plan: ExportPlan, id: UUID) -> lis
         if isinstance(document, dict):
             own = document.get("name")
             name = own if isinstance(own, str) and own else row.name
-            parts.append((plan.free.give(PRESET_FOLDERS[kind], name, ".json"), written_json(document)))
+            parts.append((plan.free.give(FOLDERS[kind], name, ".json"), written_json(document)))
     return parts
 
 
@@ -146,19 +147,18 @@ async def chat_pieces(work: Exporting, space: PlannedSpace, conversation: Planne
         stored = set(await session.scalars(_pictures_of(conversation.id)))
         persona = await locked_persona(session, conversation.id, work.viewer.user_id)
     if export.header is not None:
-        metadata = dict(export.header.chat_metadata)
-        if book is not None:
-            metadata[_BOOK] = book
+        named = {} if book is None else {_BOOK: book}
         if persona is not None and ("persona", persona.id) in work.plan.paths:
-            metadata[_PERSONA] = name_of(work.plan.paths["persona", persona.id])
-        if book == "":
-            del metadata[_BOOK]
+            named[_PERSONA] = name_of(work.plan.paths["persona", persona.id])
+        metadata = {
+            key: value for key, value in {**export.header.chat_metadata, **named}.items() if value or key not in named
+        }
         export = export.with_(header=export.header.with_(chat_metadata=metadata))
     folder = f"{PICTURES}/{_folder_name(space)}"
     async for piece in written_chat(work.runtime, export, "jsonl"):
         if stored and _INLINE in piece:
             piece = "\n".join(_with_files(work, line, folder, stored) for line in piece.split("\n"))
-        yield piece.encode("utf-8", "replace")
+        yield encoded(piece)
 
 
 def _pictures_of(conversation_id: UUID) -> Select[str]:
@@ -193,7 +193,10 @@ def _with_files(work: Exporting, line: str, folder: str, stored: Collection[str]
             work.pending.append((path, sha256))
         return f"/{work.pictures[folder, sha256]}"
 
-    message = from_json(line)
+    try:
+        message = from_json(line)
+    except ValueError:
+        return line
     infos = message.get("swipe_info") if isinstance(message, dict) else None
     for holder in (message, *(infos if isinstance(infos, list) else ())):
         if isinstance(holder, dict) and isinstance(holder.get("extra"), dict):

@@ -7,16 +7,6 @@ from datetime import datetime
 
 from tavernkit.migration.names import file_name, folded
 
-PRESET_FOLDERS: Mapping[str, str] = {
-    "chat": "OpenAI Settings",
-    "text": "TextGen Settings",
-    "instruct": "instruct",
-    "context": "context",
-    "system_prompt": "sysprompt",
-    "reasoning": "reasoning",
-}
-"""Where SillyTavern keeps presets of each kind."""
-
 
 class FreePaths:
     """The paths of an export, each given once. A new one differs from all others by more than case and the form of

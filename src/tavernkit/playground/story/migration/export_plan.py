@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TypeAlias
 from uuid import UUID
 
+import msgspec
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -38,7 +39,6 @@ from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.lorebooks.queries import PLACES
 from tavernkit.playground.story.migration.export_paths import (
-    PRESET_FOLDERS,
     FreePaths,
     name_of,
     stem_of,
@@ -46,6 +46,7 @@ from tavernkit.playground.story.migration.export_paths import (
 )
 from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.items import TargetKind
+from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.migration.space_defaults import live_preset_ids
 from tavernkit.playground.story.personas.queries import all_personas, avatar_of
 from tavernkit.playground.story.presets.queries import default_preset_id
@@ -175,7 +176,7 @@ async def plan_export(
     await _keep_paths(session, plan)
     plan.spaces = await _spaces(session, viewer, choices)
     await _add_characters(session, viewer, choices, plan)
-    await _add_conversations(session, plan)
+    await _add_conversations(session, viewer, choices, plan)
     await _add_books(session, viewer, choices, plan)
     if not choices.is_selection:
         await _add_presets(session, viewer, plan)
@@ -195,18 +196,17 @@ async def _keep_paths(session: AsyncSession, plan: ExportPlan) -> None:
     async for path, kind, target_kind, target_id in rows:
         plan.free.keep(path)
         if target_id is not None and kind in _FILES_OF:
-            plan.paths.setdefault((target_kind, target_id), path)
-            plan.imported.add((target_kind, target_id))
+            target: Target = (msgspec.convert(target_kind, type=TargetKind), target_id)
+            plan.paths.setdefault(target, path)
+            plan.imported.add(target)
 
 
 async def _spaces(session: AsyncSession, viewer: Viewer, choices: ExportChoices) -> list[PlannedSpace]:
     """The person's spaces with their characters; of a selection those that it names, and those that its characters are
     alone in."""
     named = {id: (await space_for(session, id, viewer, Access.READ)).level for id in choices.space_ids}
-    is_own = and_(Space.owner_id == viewer.user_id, Space.status.in_(("active", "archived")))
-    rows = await session.scalars(
-        select(Space).where(or_(is_own, Space.id.in_(named))).order_by(Space.created_at, Space.id)
-    )
+    is_meant = _is_meant(viewer, choices)
+    rows = await session.scalars(select(Space).where(is_meant).order_by(Space.created_at, Space.id))
     spaces = {
         row.id: PlannedSpace(
             id=row.id,
@@ -224,7 +224,7 @@ async def _spaces(session: AsyncSession, viewer: Viewer, choices: ExportChoices)
             SpaceMembership.cached_display_name,
         )
         .join(Space, Space.id == SpaceMembership.space_id)
-        .where(SpaceMembership.kind == "character", or_(is_own, Space.id.in_(named)))
+        .where(SpaceMembership.kind == "character", is_meant)
         .order_by(SpaceMembership.status, SpaceMembership.position, SpaceMembership.created_at, SpaceMembership.id)
     )
     for space_id, character_id, status, name in members:
@@ -243,25 +243,29 @@ async def _spaces(session: AsyncSession, viewer: Viewer, choices: ExportChoices)
     ]
 
 
+def _is_meant(viewer: Viewer, choices: ExportChoices) -> ColumnElement[bool]:
+    """True of the person's own spaces, and of those that a selection names."""
+    is_own = and_(Space.owner_id == viewer.user_id, Space.status.in_(("active", "archived")))
+    return or_(is_own, Space.id.in_(choices.space_ids))
+
+
 async def _add_characters(session: AsyncSession, viewer: Viewer, choices: ExportChoices, plan: ExportPlan) -> None:
     """The person's own characters, or those of a selection; also those that everybody may use and that take part."""
     for character_id in choices.character_ids:
         await find_character(session, character_id, viewer)
     taking_part = {id for space in plan.spaces for id in space.characters}
-    is_own, is_shared = Character.owner_id == viewer.user_id, Character.owner_id.is_(None)
-    wanted: ColumnElement[bool] = or_(is_own, and_(is_shared, Character.id.in_(taking_part)))
-    if choices.is_selection:
-        wanted = and_(or_(is_own, is_shared), Character.id.in_({*choices.character_ids, *taking_part}))
     rows = await session.execute(
-        select(Character.id, Character.name)
-        .where(wanted, Character.status == "ready")
+        select(Character.id, Character.name, Character.owner_id)
+        .where(or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)), Character.status == "ready")
         .order_by(Character.name_key, Character.created_at, Character.id)
     )
-    for id, name in rows:
-        plan.add("character", id, name, "characters", ".png")
+    for id, name, owner_id in rows:
+        is_meant = id in choices.character_ids if choices.is_selection else owner_id is not None
+        if is_meant or id in taking_part:
+            plan.add("character", id, name, "characters", ".png")
 
 
-async def _add_conversations(session: AsyncSession, plan: ExportPlan) -> None:
+async def _add_conversations(session: AsyncSession, viewer: Viewer, choices: ExportChoices, plan: ExportPlan) -> None:
     rows = await session.execute(
         select(
             Conversation.space_id,
@@ -274,23 +278,23 @@ async def _add_conversations(session: AsyncSession, plan: ExportPlan) -> None:
             Conversation.created_at,
             Conversation.updated_at,
         )
-        .where(
-            Conversation.space_id.in_([space.id for space in plan.spaces]),
-            Conversation.status.in_(("ready", "archived")),
-        )
+        .join(Space, Space.id == Conversation.space_id)
+        .where(_is_meant(viewer, choices), Conversation.status.in_(("ready", "archived")))
         .order_by(Conversation.created_at, Conversation.id)
     )
     spaces = {space.id: space for space in plan.spaces}
     known: dict[UUID, PlannedConversation] = {}
-    for space_id, visibility, *fields in rows:
-        if visibility != "private" or spaces[space_id].sees_private:
-            planned = PlannedConversation(**dict(zip(_FIELDS, fields, strict=True)))
+    for row in rows.mappings():
+        space = spaces.get(row["space_id"])
+        if space is not None and (row["visibility"] != "private" or space.sees_private):
+            planned = PlannedConversation(**{name: row[name] for name in _FIELDS})
             known[planned.id] = planned
-            spaces[space_id].conversations.append(planned)
+            space.conversations.append(planned)
     for space in plan.spaces:
         _give_paths(plan, space)
     for child in known.values():
-        if child.parent_id in known and ("conversation", child.id) not in plan.imported:
+        is_linked = child.kind in ("branch", "checkpoint") and ("conversation", child.id) not in plan.imported
+        if is_linked and child.parent_id in known:
             known[child.parent_id].children.append(child)
 
 
@@ -338,19 +342,21 @@ async def _add_books(session: AsyncSession, viewer: Viewer, choices: ExportChoic
     for link in links:
         used[_place_of(link)].append(link.lorebook_id)
     plan.books = used
-    wanted = [Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"]
-    if choices.is_selection:
-        wanted.append(Lorebook.id.in_({book for place in places & used.keys() for book in used[place]}))
+    selected = {book for place in places & used.keys() for book in used[place]}
     rows = await session.execute(
-        select(Lorebook.id, Lorebook.name).where(*wanted).order_by(Lorebook.name, Lorebook.created_at, Lorebook.id)
+        select(Lorebook.id, Lorebook.name)
+        .where(Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready")
+        .order_by(Lorebook.name, Lorebook.created_at, Lorebook.id)
     )
     for id, name in rows:
-        plan.add("lorebook", id, name, "worlds", ".json")
+        if id in selected or not choices.is_selection:
+            plan.add("lorebook", id, name, "worlds", ".json")
 
 
 def _place_of(link: LorebookLink) -> UUID:
     """The id of what a book is used with: ids are unique among all tables."""
-    return next(id for column in PLACES if (id := getattr(link, column)) is not None)
+    found: UUID = next(id for column in PLACES if (id := getattr(link, column)) is not None)
+    return found
 
 
 async def _add_presets(session: AsyncSession, viewer: Viewer, plan: ExportPlan) -> None:
@@ -368,8 +374,8 @@ async def _add_presets(session: AsyncSession, viewer: Viewer, plan: ExportPlan) 
         plan.preset_kinds[id] = kind
         if id in unchanged:
             continue
-        if kind in PRESET_FOLDERS:
-            plan.add("preset", id, name, PRESET_FOLDERS[kind], ".json")
+        if kind in FOLDERS:
+            plan.add("preset", id, name, FOLDERS[kind], ".json")
         else:
             plan.names["preset", id] = name
 

@@ -132,9 +132,7 @@ class RisuaiExport(ExportWriter):
         places = {space.id for space in self._plan.spaces}
         places |= {chat.id for space in self._plan.spaces for chat in space.conversations}
         of_places = {lore_id(id) for id in places}
-        wanted = [id for id in self._plan.of("lorebook") if id not in of_places]
-        query = select(Lorebook).where(Lorebook.id.in_(wanted))
-        rows = (await session.scalars(query.order_by(Lorebook.name, Lorebook.id))).all()
+        rows = [await session.get_one(Lorebook, id) for id in self._plan.of("lorebook") if id not in of_places]
         return [
             (row, Module(name=row.name, id=str(row.id), lore=entries_from_book(await decoded_book(session, row))))
             for row in rows

@@ -92,6 +92,7 @@ class _Merger:
         document = parse_json(before, what="The settings file")
         self._file = LooseObject(document if isinstance(document, dict) else {}, ReportBuilder())
         self._keeps_all = keeps_all
+        self._sets_here = {stem_of(self._plan.paths["quick_replies", id]) for id in self._plan.of("quick_replies")}
         self._changes: Changes = {}
 
     async def changes(self) -> Changes:
@@ -167,14 +168,18 @@ class _Merger:
     async def _tags(self) -> None:
         """The tags that a person has given characters, by the ids that they have in the file, or new ones."""
         rows = await self._session.execute(
-            select(Character.id, Character.own_tags).where(Character.id.in_(self._plan.of("character")))
+            select(Character.id, Character.own_tags).where(Character.owner_id == self._owner_id)
         )
-        ids = {fold(name): id for id, name in reversed(self._before.tag_names.items())}
+        ids = {fold(name): id for id, name in reversed(list(self._before.tag_names.items()))}
         places = count(len(self._file.items(TAGS)))
         for id, names in rows:
-            avatar = self._plan.avatar(id) or ""
-            before = self._before.tags_of(avatar)
-            if (self._keeps_all and before) or {fold(name) for name in names} == {*map(fold, before.values())}:
+            avatar = self._plan.avatar(id)
+            before = self._before.tags_of(avatar or "")
+            if (
+                avatar is None
+                or (self._keeps_all and before)
+                or {fold(name) for name in names} == {*map(fold, before.values())}
+            ):
                 continue
             for name in names:
                 if fold(name) not in ids:
@@ -265,12 +270,11 @@ class _Merger:
 
     def _sets(self, path: JsonPath, config: LooseObject, used: Mapping[str, bool]) -> None:
         """A list of sets in use; those that are not here stay in it."""
-        known = {stem_of(self._plan.paths["quick_replies", id]) for id in self._plan.of("quick_replies")}
         before = [one.source for one in config.objects("setList")]
         now: list[JsonObject] = []
         for one in before:
             name = str(one.get("set"))
-            if name not in known or self._keeps_all or one.get("isVisible", True) == used.get(name):
+            if name not in self._sets_here or self._keeps_all or one.get("isVisible", True) == used.get(name):
                 now.append(one)
             elif name in used:
                 now.append({**one, "isVisible": used[name]})

@@ -34,7 +34,7 @@ from tavernkit.playground.story.migration.export_items import (
     placeless,
     preset_parts,
 )
-from tavernkit.playground.story.migration.export_paths import PRESET_FOLDERS, stem_of
+from tavernkit.playground.story.migration.export_paths import stem_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan
 from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.export_settings import SETTINGS, settings_bytes
@@ -55,7 +55,7 @@ from tavernkit.playground.story.migration.kept import kept_bytes
 from tavernkit.playground.story.migration.lorebooks import world_bytes
 from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
 from tavernkit.playground.story.migration.personas import persona_bytes
-from tavernkit.playground.story.migration.presets import preset_bytes
+from tavernkit.playground.story.migration.presets import FOLDERS, preset_bytes
 from tavernkit.playground.story.migration.quick_replies import quick_replies_bytes
 
 ONLY_RISUAI = _("SillyTavern has no place for it. Export for RisuAI instead.")
@@ -220,7 +220,7 @@ class SillyTavernExport(ExportWriter):
         for id in self._plan.of("lorebook", is_new=True) if self._choices.wants("world") else ():
             await self._write_new(self._plan.paths["lorebook", id], "world", id)
         for id in self._plan.of("preset", is_new=True) if self._choices.wants("preset") else ():
-            if self._plan.preset_kinds[id] in PRESET_FOLDERS:
+            if self._plan.preset_kinds[id] in FOLDERS:
                 await self._write_new(self._plan.paths["preset", id], "preset", id)
             else:
                 await self._write_parts(id)

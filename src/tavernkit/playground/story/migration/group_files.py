@@ -40,7 +40,9 @@ class GroupFile(Value, frozen=True, kw_only=True):
 def read_group_file(document: JsonObject, path: str = "") -> GroupFile:
     """Read the file of a group; `path` is that of the file, for one that has no id."""
     source = LooseObject(document, ReportBuilder())
-    chat_id = source.text("chat_id")
+    id = source.text("id") or stem_of(path)
+    # The oldest groups have one chat, which is called as they are.
+    chat_id = source.text("chat_id", default=id)
     chats = tuple(dict.fromkeys(filter(None, (*_ids(source.items("chats")), chat_id))))
     delay = source.optional_number("auto_mode_delay")
     space: dict[str, Json] = {
@@ -54,7 +56,7 @@ def read_group_file(document: JsonObject, path: str = "") -> GroupFile:
         "join_suffix": source.text("generation_mode_join_suffix") or None,
     }
     return GroupFile(
-        id=source.text("id") or stem_of(path),
+        id=id,
         name=source.text("name"),
         members=tuple(dict.fromkeys(_ids(source.items("members")))),
         muted=frozenset(_ids(source.items("disabled_members"))),

@@ -107,6 +107,15 @@ async def import_folder(
 ) -> dict[str, Any]:
     """Import the items of an import that have no verdict yet, in the order of their ranks."""
     row = await begun_import(work)
+    if row.status != "done":
+        await _import_rest(work, row, handlers, long_chats)
+    if row.is_uploaded:
+        await asyncio.to_thread(remove_upload, upload_folder(work.runtime.settings, row.id))
+    async with work.runtime.database.read() as session:
+        return {VERDICTS: (await session.get_one(FolderImport, row.id)).summary[VERDICTS]}
+
+
+async def _import_rest(work: JobWork, row: FolderImport, handlers: Handlers, long_chats: LongImport) -> None:
     if row.source_id is None:
         raise TavernKitError(_("The files of this import have not been scanned. Scan them first."))
     source = await asyncio.to_thread(opened, row)
@@ -120,12 +129,9 @@ async def import_folder(
             choices=convert(row.choices, ImportChoices),
             now=work.runtime.clock(),
         )
-        result = await _Import(work, row, job, handlers, long_chats).carry_out()
+        await _Import(work, row, job, handlers, long_chats).carry_out()
     finally:
         await asyncio.to_thread(source.close)
-    if row.is_uploaded:
-        await asyncio.to_thread(remove_upload, upload_folder(work.runtime.settings, row.id))
-    return result
 
 
 class _Import:
@@ -141,7 +147,7 @@ class _Import:
         self._handlers = handlers
         self._long_chats = long_chats
 
-    async def carry_out(self) -> dict[str, Any]:
+    async def carry_out(self) -> None:
         async with self._database.read() as session:
             dealt_with = (ImportItem.import_id == self._row.id, ImportItem.verdict.is_not(None))
             self._job.done = await session.scalar(select(func.count()).where(*dealt_with)) or 0
@@ -153,7 +159,6 @@ class _Import:
                 await self._import_some(items)
         async with step(self._work, self._row.id, self._job.done) as (_session, row):
             row.status, row.finished_at = "done", self._work.runtime.clock()
-            return {VERDICTS: row.summary.get(VERDICTS, {})}
 
     async def _next_items(self) -> list[ImportItem]:
         """Some items that share a transaction, or a large one alone."""

@@ -87,6 +87,9 @@ class _Found(Value, frozen=True, kw_only=True):
 async def scan_folder(work: JobWork) -> dict[str, Any]:
     """Scan the files of an import, from where the scan has come to."""
     row = await begun_import(work)
+    if row.status == "scanned":
+        found: dict[str, Any] = row.summary[SCANNED]
+        return found
     source = await asyncio.to_thread(opened, row)
     try:
         return await _Scan(work, row, source).carry_out()

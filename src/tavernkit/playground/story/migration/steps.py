@@ -24,6 +24,7 @@ from tavernkit.playground.base.languages import sentence_of
 SCAN_KIND = "folder_scan"
 IMPORT_KIND = "folder_import"
 STATUS_OF = {SCAN_KIND: "scanning", IMPORT_KIND: "importing"}
+LAST_STATUS_OF = {SCAN_KIND: "scanned", IMPORT_KIND: "done"}
 
 RECEIVED, LISTED, SCANNED, VERDICTS = "received", "listed", "scanned", "verdicts"
 """Parts of the summary of an import: how many files and bytes were sent, how many files were listed once all of them
@@ -34,10 +35,11 @@ UNREADABLE = (TavernKitError, OSError, EOFError, zlib.error, BadZipFile)
 
 
 async def begun_import(work: JobWork) -> FolderImport:
-    """The import that a job is for."""
+    """The import that a job is for. Whoever was killed right behind the last step has left it with its last status."""
     async with work.runtime.database.read() as session:
         row = await session.get(FolderImport, UUID(work.claim.payload["import_id"]))
-    if row is None or not _is_ours(work, row):
+    is_over = row is not None and row.job_id == work.claim.job_id and row.status == LAST_STATUS_OF[work.claim.kind]
+    if row is None or not (is_over or _is_ours(work, row)):
         raise JobStopped("asked")
     return row
 
