@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,21 @@ from tests.browser.looks import DESKTOP, NARROWEST, assert_accessible, cut_off, 
 from tests.browser.story import Story
 from tests.migration.folders_generator import write_user_folder
 from tests.playground.migration.edge_support import CHAT, FILES
-from tests.playground.support.server import ServerProcess
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import HANG_SECONDS
+
+
+@pytest.fixture(scope="module")
+def server(scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server of its own: what is imported is used in all stories."""
+    folder = tmp_path_factory.mktemp("moving")
+    with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds=str(HANG_SECONDS))) as server:
+        yield server
+
+
+@pytest.fixture
+def page(open_window: OpenWindow, server: ServerProcess) -> Page:
+    return open_window(server)
 
 
 def drop(page: Page, *places: Path) -> None:
@@ -130,9 +145,9 @@ def test_a_file_that_is_no_backup_is_refused_with_a_sentence(page: Page, tmp_pat
 
 
 def test_a_file_that_does_not_arrive_is_named_and_sent_again(
-    open_window: OpenWindow, site: ServerProcess, tmp_path: Path
+    open_window: OpenWindow, server: ServerProcess, tmp_path: Path
 ) -> None:
-    page = open_window(site, expected_complaint="net::ERR_FAILED")
+    page = open_window(server, expected_complaint="net::ERR_FAILED")
     is_broken = True
 
     def lose_sea(route: Route) -> None:
