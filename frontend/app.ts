@@ -13,6 +13,8 @@ import Crop from "./controllers/crop"
 import DayMarks from "./controllers/day_marks"
 import DryRun from "./controllers/dry_run"
 import DryRunProgress from "./controllers/dry_run_progress"
+import FilterLink from "./controllers/filter_link"
+import FolderImport from "./controllers/folder_import"
 import FormRows from "./controllers/form_rows"
 import FrameDialog from "./controllers/frame_dialog"
 import Help from "./controllers/help"
@@ -83,6 +85,8 @@ application.register("crop", Crop)
 application.register("day-marks", DayMarks)
 application.register("dry-run", DryRun)
 application.register("dry-run-progress", DryRunProgress)
+application.register("filter-link", FilterLink)
+application.register("folder-import", FolderImport)
 application.register("form-rows", FormRows)
 application.register("frame-dialog", FrameDialog)
 application.register("help", Help)

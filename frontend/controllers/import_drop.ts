@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { _, ngettext } from "../language"
+import { megabytes } from "../sizes"
 
 // Files that are chosen, or dropped anywhere on the page, are sent at once.
 export default class ImportDrop extends Controller<HTMLFormElement> {
@@ -64,10 +65,4 @@ export default class ImportDrop extends Controller<HTMLFormElement> {
 
 function bringsFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false
-}
-
-function megabytes(bytes: number): string {
-  const million = 1_000_000
-  if (bytes < million) return _("{size} kB", { size: Math.ceil(bytes / 1000) })
-  return _("{size} MB", { size: Math.round((bytes / million) * 10) / 10 })
 }

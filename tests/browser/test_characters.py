@@ -4,6 +4,7 @@ import base64
 import re
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from playwright.sync_api import FilePayload, Page, expect
 
@@ -254,3 +255,34 @@ def test_greetings_are_put_in_order_with_the_arrow_keys(page: Page) -> None:
     expect(boxes.nth(1)).to_have_value("one")
     page.reload()
     expect(boxes.first).to_have_value("two")
+
+
+def test_chats_are_imported_and_exported_on_the_page_of_a_character(page: Page) -> None:
+    address = bring(page, name="Ysolde Chats")
+    chats = page.get_by_role("region", name="Chats")
+    expect(chats).to_contain_text("There are no conversations with this character yet.")
+    text = FilePayload(name="Evening.txt", mimeType="text/plain", buffer=b"Ysolde Chats: Tick.\n\nSam: Late again?\n")
+    chats.get_by_label("Import chats").set_input_files(text)
+    expect(page.locator("#imported")).to_contain_text("Evening.txt was imported as Evening.")
+    chats.get_by_label("Format").select_option("Markdown")
+    with page.expect_download() as downloading:
+        chats.get_by_role("button", name="Export chats").click()
+    with ZipFile(downloading.value.path()) as archive:
+        (name,) = archive.namelist()
+        assert name == "Ysolde Chats - Evening.md"
+        assert "### Ysolde Chats\n\nTick.\n\n### Sam" in archive.read(name).decode()
+    page.goto(address)
+    chats.get_by_label("Space").select_option("Ysolde Chats")
+    chats.get_by_label("Import chats").set_input_files({**text, "name": "Morning.txt"})
+    chats.get_by_role("link", name="Ysolde Chats · Morning").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Morning")
+    page.get_by_role("button", name="Export chat").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Export Morning: HTML").click()
+    assert "Late again?" in downloading.value.path().read_text()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Export chat").click()
+    page.get_by_role("link", name="Import chats").click()
+    expect(page.get_by_label("Import chats")).to_be_visible()
+    page.goto(address)
+    assert_accessible(page)

@@ -65,10 +65,11 @@ def test_each_tab_shows_its_settings_and_how_many_are_changed(story: Story) -> N
     expect(page).to_have_url(re.compile(r"layer=space$"))
     expect(note_tab).to_have_attribute("aria-selected", "true")
     expect(note_tab).to_have_accessible_name("Author's note")
-    # A member has no author's note: the first tab is open.
+    # Of these, a member has the note of the character alone.
     page.locator("#layer_member").click()
-    expect(basic).to_have_attribute("aria-selected", "true")
-    expect(note_tab).to_have_count(0)
+    expect(page.get_by_label("Note of the character", exact=True)).to_be_visible()
+    expect(note_tab).to_have_attribute("aria-selected", "true")
+    expect(note).to_have_count(0)
 
 
 def test_tabs_are_chosen_with_the_arrow_keys(story: Story) -> None:

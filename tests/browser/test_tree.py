@@ -26,7 +26,8 @@ def test_a_chat_is_exported_from_the_tree(story: Story) -> None:
     page = story.page
     page.get_by_role("link", name="Conversation tree").click()
     with page.expect_download() as downloading:
-        page.get_by_role("link", name="Export chat: Main").click()
+        page.get_by_role("button", name="Export chat: Main").click()
+        page.get_by_role("link", name="Export Main: SillyTavern (JSONL)").click()
     header, *messages = downloading.value.path().read_text().splitlines()
     assert "chat_metadata" in json.loads(header)
     assert messages

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import zlib
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from PIL import Image
 
@@ -130,9 +132,30 @@ def test_a_picture_without_a_card():
         load(png(text("Comment", b"hello")))
 
 
-def test_an_encrypted_card_is_refused_with_advice():
-    with pytest.raises(UnsupportedVersionError, match="encrypted by RisuAI"):
-        load(png(text("chara", b"rcc||rccv1||abc||def")))
+def sealed(card, word=b"RISU_NONE", **about):
+    """A card as RisuAI encrypts it."""
+    data = AESGCM(hashlib.sha256(word).digest()).encrypt(bytes(12), json.dumps(card).encode(), None)
+    parts = (base64.b64encode(data), hashlib.sha256(data).hexdigest().encode(), packed(about))
+    return b"||".join((b"rcc", b"rccv1", *parts))
+
+
+def test_v15_a_card_that_risuai_has_encrypted_without_a_password_is_read():
+    assert load(png(text("chara", sealed(v2(name="Ada"), usePassword=False)))).card.character.name == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("payload", "error", "message"),
+    [
+        (sealed(v2(), b"sesame", usePassword=True), UnsupportedVersionError, "with a password. Import it there"),
+        (b"rcc||rccv1||abc||def", UnsupportedVersionError, "not known here"),
+        (b"rcc||rccv9||AAAA||hash||e30=", UnsupportedVersionError, "not known here"),
+        (b"rcc||rccv1||AAAA||hash||e30=", PngParseError, "damaged"),
+        (b"rcc||rccv1||A||hash||e30=", PngParseError, "damaged"),
+    ],
+)
+def test_v15_an_encrypted_card_that_cannot_be_read_is_refused_with_advice(payload, error, message):
+    with pytest.raises(error, match=message):
+        load(png(text("chara", payload)))
 
 
 def test_limits_on_chunks():

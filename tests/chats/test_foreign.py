@@ -128,7 +128,7 @@ def test_risuai_brings_names_and_times() -> None:
         NOW,
         NOW,
     ]
-    assert {note.path for note in report.ignored} == {"ver", "data.note", "data.message[].chatId"}
+    assert {note.path for note in report.ignored} == {"data.note", "data.message[].chatId"}
     assert len(report.converted) == 2
 
 

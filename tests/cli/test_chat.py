@@ -74,6 +74,26 @@ def test_plain_text_goes_to_standard_output(chat: Path) -> None:
     assert result.text == "Mira: Hello.\n\nSam: Hi.\n\n"
 
 
+@pytest.mark.parametrize(
+    ("to", "part"),
+    [
+        ("risuai", '{"type":"risuChat","ver":2,"data":{"message":[{"role":"char","data":"Hello.","name":"Mira"'),
+        ("markdown", "# chat\n\n### Mira\n\nHello.\n\n### Sam <!-- user -->\n\nHi.\n\n"),
+        ("html", "<title>chat</title>"),
+    ],
+)
+def test_a_chat_is_converted_for_other_applications_and_for_reading(chat: Path, to: str, part: str) -> None:
+    assert part in run("chat", "convert", chat, "--to", to).text
+
+
+def test_plain_text_is_converted_back(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("Mira: Hello.\n\nSam: Hi.\n")
+    _, first, second = run("chat", "convert", path, "--user", "Sam").text.splitlines()
+    assert json.loads(first)["mes"] == "Hello."
+    assert json.loads(second)["is_user"]
+
+
 def test_half_a_surrogate_pair_does_not_stop_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "half.jsonl"
     path.write_text(lines(HEADER, '{"name":"Mira","mes":"a\\ud83d"}'))

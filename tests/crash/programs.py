@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
+from tavernkit.playground.story.migration import importing
 from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.replies import worker
 from tests.crash.points import Points, watched_writes
@@ -16,6 +17,9 @@ __all__ = ["run_with_points"]
 # Replies are short here, and yet have to be written down on the way; stories are too, and yet have to have snapshots.
 CHECKPOINT_SECONDS = 0.05
 SNAPSHOT_EVERY = 1
+# Folders are small as well, and yet have to be imported in several steps, with chats that are not read as a whole.
+ITEMS_AT_ONCE = 3
+LONG_CHAT_BYTES = 20_000
 
 
 def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
@@ -24,5 +28,7 @@ def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
         watched_writes(Points(folder)),
         patch.object(worker, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
         patch.object(path_state, "EVERY", SNAPSHOT_EVERY),
+        patch.object(importing, "ITEMS_AT_ONCE", ITEMS_AT_ONCE),
+        patch.object(importing, "LONG_CHAT_BYTES", LONG_CHAT_BYTES),
     ):
         tavernkit(arguments)

@@ -57,3 +57,9 @@ def lay_out(folder: Path) -> None:
     (folder / "evening.jsonl").write_text(EVENING)
     (folder / "vectors").mkdir()
     (folder / "vectors" / "text.json").write_text(json.dumps(CASES))
+    user = folder / "SillyTavern" / "data" / "default-user"
+    (user / "characters").mkdir(parents=True)
+    (user / "chats" / "Mira").mkdir(parents=True)
+    (user / "characters" / "Mira.png").write_bytes(characters.to_png(card))
+    (user / "chats" / "Mira" / "Mira - 2025-03-01@10h00m00s.jsonl").write_text(EVENING)
+    (user / "settings.json").write_text(json.dumps({"username": "Sam", "power_user": {}}))

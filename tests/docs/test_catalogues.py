@@ -16,6 +16,7 @@ OWN = "what a new profile begins with; it is the person's own text from then on"
 NAMES = {
     "TavernKit": "the name of the application",
     "settings.json": "the name of a file",
+    **dict.fromkeys(("SillyTavern", "RisuAI"), "the name of another application"),
     **dict.fromkeys(("Ctrl K", "Enter", "Shift Enter", "Ctrl Enter", "Alt Enter", "Esc"), KEY),
     **dict.fromkeys(("Notes", "Note down what was said last"), OWN),
     "Say one word": "what a model is asked to find out whether it answers",

@@ -51,7 +51,7 @@ def to_png(card: CharacterCard, image: bytes | None = None, assets: Iterable[Ass
     texts = {**files, "chara": _card_text(named, "v2"), "ccv3": _card_text(named, "v3")}
 
     taken_out = (*CARD_KEYWORDS, ASSET_KEYWORD) if files else CARD_KEYWORDS
-    picture = _plain_picture() if image is None else image
+    picture = plain_picture() if image is None else image
     return put_texts(picture, texts, drop=lambda chunk: _is_named(chunk, taken_out))
 
 
@@ -74,7 +74,8 @@ def _card_text(card: CharacterCard, spec: WritableSpec) -> bytes:
     return base64.b64encode(to_json(card, spec, indent=None).encode())
 
 
-def _plain_picture() -> bytes:
+def plain_picture() -> bytes:
+    """What stands for a picture where there is none."""
     width, height = PLAIN_SIZE
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     rows = (b"\0" + PLAIN_COLOUR * width) * height

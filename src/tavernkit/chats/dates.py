@@ -17,6 +17,18 @@ def iso_date(moment: datetime) -> str:
     return in_utc.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def milliseconds_of(date: str | int | float | None) -> int | None:
+    """A date of a message in milliseconds, if it is a number or in this spelling."""
+    if isinstance(date, int | float):
+        return int(date) if math.isfinite(date) else None
+    try:
+        moment = datetime.fromisoformat(date or "")
+    except ValueError:
+        return None
+    in_utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (in_utc - EPOCH) // timedelta(milliseconds=1)
+
+
 def iso_from_milliseconds(value: Json) -> str | None:
     """The date of a number of milliseconds, also of one written as text; None for anything else."""
     number = to_number(value) if isinstance(value, str) else value

@@ -23,6 +23,7 @@ Record: TypeAlias = dict[str, Json]
 INPUT_MARK = "{{[INPUT]}}"
 OUTPUT_MARK = "{{[OUTPUT]}}"
 BETWEEN_OPPONENTS = "||$||"
+RISU_CHAT = "risuChat"
 # SillyTavern's own placeholders: the speakers stand in the messages.
 _HEADER: Record = {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
 
@@ -47,13 +48,18 @@ def read_foreign(
 ) -> tuple[ChatFile, ...]:
     """The chats in a document whose format is known by `find_format`; what no chat has a place for is noted."""
     format = _FORMATS[name]
-    chats = tuple(chat_from_records([_HEADER, *records], report) for records in format.read(document, speakers, report))
+    chats = tuple(chat_of_records(records, report) for records in format.read(document, speakers, report))
     if not chats:
         raise ParseError("There is no conversation in this file.")
     for key in document:
         if key not in format.keys:
             report.ignored(key, "not supported in chats; left out")
     return chats
+
+
+def chat_of_records(records: list[Record], report: ReportBuilder) -> ChatFile:
+    """A chat whose file has no header of SillyTavern's."""
+    return chat_from_records([_HEADER, *records], report)
 
 
 def _record(name: Json, is_user: bool, send_date: str, **text: Json) -> Record:
@@ -131,24 +137,34 @@ def _kobold(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
 
 
 def _risuai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
-    """RisuAI: messages with roles, some with a name and a time of their own."""
-    data = document.get("data")
-    messages = _list(data.get("message") if isinstance(data, dict) else None, "data.message")
+    """RisuAI: one chat, or all of a character."""
+    if document["type"] == RISU_CHAT:
+        yield _risuai_chat(document.get("data"), "data", speakers, report)
+        return
+    for number, chat in enumerate(_list(document.get("data"), "data")):
+        yield _risuai_chat(chat, f"data[{number}]", speakers, report)
+
+
+def _risuai_chat(data: Json, where: str, speakers: ForeignSpeakers, report: ReportBuilder) -> list[Record]:
+    """Messages with roles, some with a name and a time of their own, some left out of prompts."""
+    messages = _list(data.get("message") if isinstance(data, dict) else None, f"{where}.message")
     if isinstance(data, dict):
-        for key in data:
-            if key != "message":
-                report.ignored(f"data.{key}", "not supported in chats; left out")
+        for key, value in data.items():
+            # What every chat has, and says nothing.
+            if key != "message" and value not in ("", [], -1, None):
+                report.ignored(f"{where}.{key}", "not supported in chats; left out")
     records: list[Record] = []
-    for message in _objects(messages, "data.message", ("role", "name", "time", "data"), report):
+    for message in _objects(messages, f"{where}.message", ("role", "name", "time", "data", "disabled"), report):
         is_user = message.get("role") == "user"
         name, time, text = message.get("name"), message.get("time"), message.get("data")
         send_date = speakers.now if time is None else iso_from_milliseconds(time)
         if send_date is None:
-            report.mended("data.message[].time", "a time that is none replaced by the current one")
+            report.mended(f"{where}.message[].time", "a time that is none replaced by the current one")
             send_date = speakers.now
         speaker = speakers.user if is_user else speakers.character
-        records.append(_record(speaker if name is None else name, is_user, send_date, mes="" if text is None else text))
-    yield records
+        record = _record(speaker if name is None else name, is_user, send_date, mes="" if text is None else text)
+        records.append({**record, "is_system": True} if message.get("disabled") is True else record)
+    return records
 
 
 def _objects(items: list[Json], where: str, keys: Iterable[str], report: ReportBuilder) -> Iterator[JsonObject]:
@@ -196,7 +212,11 @@ _FORMATS: Mapping[str, _Format] = {
         lambda document: isinstance(document.get("data_visible"), list), frozenset({"data_visible", "data"}), _ooba
     ),
     "agnai": _Format(lambda document: isinstance(document.get("messages"), list), frozenset({"messages"}), _agnai),
-    "risuai": _Format(lambda document: document.get("type") == "risuChat", frozenset({"type", "data"}), _risuai),
+    "risuai": _Format(
+        lambda document: document.get("type") in (RISU_CHAT, "risuAllChats"),
+        frozenset({"type", "ver", "data", "folders"}),
+        _risuai,
+    ),
 }
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn, TypeGuard
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from tavernkit.chats.chat import ChatFile, ChatHeader, ChatLimits, ChatMessage, Date, StrayLine
 from tavernkit.errors import ParseError
@@ -140,60 +140,101 @@ def _attributes(record: Mapping[str, Json], fields: Mapping[str, Field]) -> dict
     return attributes
 
 
-def read_jsonl(text: str, limits: ChatLimits, report: ReportBuilder) -> tuple[ChatFile, str]:
-    """Read line by line; returns the chat and the name of its format."""
+ChatLine: TypeAlias = ChatHeader | ChatMessage | StrayLine
+"""What one line of a file is."""
+
+
+def read_jsonl(
+    text: str, limits: ChatLimits, report: ReportBuilder, *, is_escaped: bool = False
+) -> tuple[ChatFile, str]:
+    """Read line by line; returns the chat and the name of its format. A text that `is_escaped` was made of bytes that
+    are not UTF-8."""
     count = text.count("\n") + 1
     if count > limits.lines:
         raise ParseError(f"The chat has {count:,} lines; at most {limits.lines:,} are read.")
     if "\r\n" in text:
-        report.converted("", "the line breaks of Windows are written back as plain ones")
-    lines = _Lines(limits, report)
-    chat = chat_from_records(lines.records(text), report).with_(strays=tuple(lines.strays))
-    if lines.is_chub:
+        report.converted("", CRLF)
+    reader = LineReader(limits, report)
+    lines = [reader.read(line, is_escaped=is_escaped) for line in text.split("\n")]
+    chat = ChatFile(
+        header=next((line for line in lines if isinstance(line, ChatHeader)), None),
+        messages=tuple([line for line in lines if isinstance(line, ChatMessage)]),
+        strays=tuple([line for line in lines if isinstance(line, StrayLine)]),
+    )
+    if reader.is_chub:
         return chat, "chub"
     return chat, "sillytavern_group" if chat.is_group else "sillytavern"
 
 
-class _Lines:
-    """What is learnt beside the records while they are read, one at a time."""
+CRLF = "the line breaks of Windows are written back as plain ones"
+
+
+class RecordReader:
+    """The records of one chat in their order, of which the first may be its header; fields of unusual types are
+    noted."""
+
+    def __init__(self, report: ReportBuilder) -> None:
+        self.has_header = False
+        self.messages = 0
+        self._report = report
+        self._shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def read(self, record: dict[str, Json]) -> ChatHeader | ChatMessage:
+        if not self.has_header and not self.messages and _is_header(record):
+            self.has_header = True
+            header = header_from(record)
+            _note_unusual("header", header, self._report)
+            return header
+        self.messages += 1
+        keys = tuple(record)
+        message = message_from(record, self._shapes.setdefault(keys, keys))
+        if message.unknown:
+            _note_unusual(f"message {self.messages}", message, self._report)
+        return message
+
+
+class LineReader:
+    """The lines of one file in their order, and what is learnt beside them."""
 
     def __init__(self, limits: ChatLimits, report: ReportBuilder) -> None:
-        self.strays: list[StrayLine] = []
         self.is_chub = False
+        self.lines = 0
         self._limits = limits
         self._report = report
+        self._records = RecordReader(report)
 
-    def records(self, text: str) -> Iterator[dict[str, Json]]:
-        count = 0
-        for number, line in enumerate(text.split("\n"), start=1):
-            record = parse_line(line, self._limits)
-            if isinstance(record, dict):
-                count += 1
-                if _flatten(record):
-                    self.is_chub = True
-                    self._report.converted(f"line {number}", "the nested texts of a Chub chat made plain")
-                yield record
-                continue
-            self.strays.append(StrayLine(before=count, text=line))
-            if line and not line.isspace():
-                self._report.broken(f"line {number}", "not a JSON object within the limits; kept as it stands")
+    @property
+    def records(self) -> int:
+        """How many headers and messages have been read."""
+        return self._records.messages + self._records.has_header
+
+    def read(self, line: str, *, is_escaped: bool = False) -> ChatLine:
+        """The next line. In one that `is_escaped`, surrogates stand for bytes that are not UTF-8: what they are in
+        becomes U+FFFD, unless the line is no message and is to come back as it is."""
+        self.lines += 1
+        record = parse_line(_unescaped(line) if is_escaped else line, self._limits)
+        if isinstance(record, dict):
+            if _flatten(record):
+                self.is_chub = True
+                self._report.converted(f"line {self.lines}", "the nested texts of a Chub chat made plain")
+            return self._records.read(record)
+        if line and not line.isspace():
+            self._report.broken(f"line {self.lines}", "not a JSON object within the limits; kept as it stands")
+        return StrayLine(before=self.records, text=line)
+
+
+def _unescaped(line: str) -> str:
+    return line if line.isascii() else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def chat_from_records(records: Iterable[dict[str, Json]], report: ReportBuilder) -> ChatFile:
-    """The header, where the first record is one, and the messages; fields of unusual types are noted."""
-    header: ChatHeader | None = None
-    messages: list[ChatMessage] = []
-    shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for record in records:
-        if header is None and not messages and _is_header(record):
-            header = header_from(record)
-            _note_unusual("header", header, report)
-            continue
-        keys = tuple(record)
-        message = message_from(record, shapes.setdefault(keys, keys))
-        messages.append(message)
-        _note_unusual(f"message {len(messages)}", message, report)
-    return ChatFile(header=header, messages=tuple(messages))
+    """The header, where the first record is one, and the messages."""
+    reader = RecordReader(report)
+    read = [reader.read(record) for record in records]
+    return ChatFile(
+        header=next((one for one in read if isinstance(one, ChatHeader)), None),
+        messages=tuple([one for one in read if isinstance(one, ChatMessage)]),
+    )
 
 
 def parse_line(line: str, limits: ChatLimits) -> Json:
@@ -235,10 +276,9 @@ def _is_nested(value: Json) -> TypeGuard[JsonObject]:
 
 
 def _note_unusual(where: str, value: ChatHeader | ChatMessage, report: ReportBuilder) -> None:
-    if value.unknown:
-        for key in unusual_fields(value):
-            # Nothing, and 0 or 1 for yes and no, mean in a file what they say.
-            found = value.unknown[key]
-            is_plain = found is None or (found in (0, 1) and not isinstance(found, bool))
-            note = report.converted if is_plain else report.mended
-            note(f"{where}.{key}", "of an unusual type; read as well as possible, kept as it stands")
+    for key in unusual_fields(value):
+        # Nothing, and 0 or 1 for yes and no, mean in a file what they say.
+        found = value.unknown[key]
+        is_plain = found is None or (found in (0, 1) and not isinstance(found, bool))
+        note = report.converted if is_plain else report.mended
+        note(f"{where}.{key}", "of an unusual type; read as well as possible, kept as it stands")

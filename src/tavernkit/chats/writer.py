@@ -1,10 +1,11 @@
-"""Writing a chat: as SillyTavern's file, as plain text for people, and as the messages that a prompt is built from."""
+"""Writing a chat: as SillyTavern's file, as other formats, and as the messages that a prompt is built from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tavernkit.chats.chat import ChatFile, ChatMessage
+from tavernkit.chats.forms import markdown_form, risuai_form, text_form
 from tavernkit.chats.jsonl import to_record
 from tavernkit.chats.pictures import data_of, shown_pictures
 from tavernkit.prompt.message import Attachment, Message
@@ -30,14 +31,17 @@ def write_chat(chat: ChatFile) -> str:
 
 def write_text(chat: ChatFile) -> str:
     """The chat for reading: who said what, without hidden and empty messages, and as it is shown on the page."""
-    return "".join(_paragraph(message) for message in chat.messages if message.text and not message.is_system)
+    return text_form().whole(chat)
 
 
-def _paragraph(message: ChatMessage) -> str:
-    shown = message.extra.get("display_text")
-    text = shown if isinstance(shown, str) and shown else message.text
-    speaker = f"{message.name}: " if message.name else ""
-    return speaker + text.replace("\r\n", "\n") + "\n\n"
+def write_markdown(chat: ChatFile, *, title: str = "") -> str:
+    """The same as Markdown, with a heading for each message and the addresses of pictures."""
+    return markdown_form(title).whole(chat)
+
+
+def write_risuai(chat: ChatFile, *, title: str = "") -> str:
+    """The chat as a file that RisuAI imports: of each message the text that is chosen."""
+    return risuai_form(title).whole(chat)
 
 
 def to_messages(chat: ChatFile) -> tuple[Message, ...]:

@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, build, card, chat, conformance, extensions, lore, playground, preset, prompt, tokens
+from tavernkit.cli import (
+    bench,
+    build,
+    card,
+    chat,
+    conformance,
+    exporting,
+    extensions,
+    importing,
+    lore,
+    playground,
+    preset,
+    prompt,
+    tokens,
+)
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -33,6 +47,8 @@ app.command("worker")(playground.worker)
 app.command("scripted-provider")(playground.serve_scripted_provider)
 app.add_typer(playground.database)
 app.add_typer(playground.accounts)
+app.command("import")(importing.import_folder)
+app.command("export")(exporting.export_folder)
 app.add_typer(card.app)
 app.add_typer(lore.app)
 app.add_typer(preset.app)

@@ -1,9 +1,10 @@
-"""`tavernkit chat …`: look at chats and turn those of other applications into SillyTavern's files or plain text."""
+"""`tavernkit chat …`: look at chats and convert them between the formats of applications, and for reading."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from tavernkit.chats import ChatFile
     from tavernkit.reading import ImportReport
 
-app = command_group("chat", "Show chats and convert them to SillyTavern's files or plain text.")
+app = command_group("chat", "Show chats and convert them to other formats.")
+
+ChatTarget: TypeAlias = Literal["jsonl", "risuai", "text", "markdown", "html"]
 
 UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="The name of the user, if the file has none.")]
 CharacterOption = Annotated[
@@ -56,24 +59,22 @@ def convert(
     file: InputFile,
     output: OutputOption = Path("-"),
     to: Annotated[
-        Literal["jsonl", "text"], typer.Option(help="SillyTavern's chat file, or text for reading.")
+        ChatTarget, typer.Option(help="The chat file of SillyTavern or RisuAI, or text, Markdown or HTML for reading.")
     ] = "jsonl",
     user: UserOption = "User",
     character: CharacterOption = "Character",
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert a chat to SillyTavern's format or to plain text. Existing files are overwritten only with --force.
+    """Convert a chat to another format. Existing files are overwritten only with --force.
 
     A file with several chats becomes several numbered files.
     """
-    from tavernkit.chats import write_chat, write_text
-
     refuse_two_documents(output, as_json=as_json)
     chats, report = _load(file, user, character)
     targets = _targets(output, len(chats))
     check_free(targets, force=force)
-    write = write_chat if to == "jsonl" else write_text
+    write = _writer(to, "" if is_standard(file) else file.stem)
     for target, chat in zip(targets, chats, strict=True):
         # Half of a surrogate pair, which JSON has an escape for and text has not, becomes a question mark.
         write_output(target, write(chat).encode(errors="replace"), force=force)
@@ -86,6 +87,21 @@ def convert(
                 "notes": report.notes,
             }
         )
+
+
+def _writer(to: ChatTarget, title: str) -> Callable[[ChatFile], str]:
+    from tavernkit.chats import write_chat
+    from tavernkit.chats.forms import markdown_form, risuai_form, text_form
+
+    if to == "jsonl":
+        return write_chat
+    if to == "html":
+        try:
+            from tavernkit.playground.story.chatfiles.html_file import html_form
+        except ImportError:
+            raise UsageError("HTML needs the application: pip install 'tavernkit[playground]'.") from None
+        return html_form(title).whole
+    return {"risuai": risuai_form(title), "text": text_form(), "markdown": markdown_form(title)}[to].whole
 
 
 def _load(file: Path, user: str, character: str) -> tuple[tuple[ChatFile, ...], ImportReport]:

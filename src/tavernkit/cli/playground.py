@@ -6,15 +6,16 @@ import asyncio
 import shutil
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tavernkit.cli.application import application, settings, with_runtime
 from tavernkit.cli.errors import CHECK_FAILED, UsageError, about
 from tavernkit.cli.files import ForceOption, InputFile, check_free, is_standard, refuse_two_documents
 from tavernkit.cli.groups import command_group
@@ -22,12 +23,9 @@ from tavernkit.cli.output import JsonOption, emit, plain, present, progress, wri
 from tavernkit.values import Json
 
 if TYPE_CHECKING:
-    from tavernkit.playground.base.config import AppConfig
     from tavernkit.playground.base.database.migrate import SchemaState
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
-
-T = TypeVar("T")
 
 database = command_group("db", "Upgrade, check, back up and restore the application's database.")
 accounts = command_group("account", "Create administrators, reset passwords and list accounts.")
@@ -46,19 +44,19 @@ def serve(
 
     The database is upgraded first, and an empty one is filled with an example. Settings are environment variables.
     """
-    with _application():
+    with application():
         from tavernkit.playground.edge import server
 
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-        server.serve(_settings(**given), lambda address: _ready("TavernKit is running at", address, as_json=as_json))
+        server.serve(settings(**given), lambda address: _ready("TavernKit is running at", address, as_json=as_json))
 
 
 def worker(as_json: JsonOption = False) -> None:
     """Generate replies for an application that runs elsewhere on the same database."""
-    with _application():
+    with application():
         from tavernkit.playground.edge import server
 
-        asyncio.run(server.work(_settings(), lambda name: _ready("Worker started:", name, as_json=as_json)))
+        asyncio.run(server.work(settings(), lambda name: _ready("Worker started:", name, as_json=as_json)))
 
 
 def serve_scripted_provider(
@@ -71,7 +69,7 @@ def serve_scripted_provider(
     It implements the protocols of OpenAI, Anthropic and Gemini on this machine until it is stopped. The last user
     message or the name of the model selects its reply or its failure.
     """
-    with _application():
+    with application():
         from tavernkit.playground.base.llm.scripted_server import serve_scripted
 
     def ready(address: str) -> None:
@@ -90,10 +88,10 @@ def serve_scripted_provider(
 @database.command("upgrade")
 def upgrade(as_json: JsonOption = False) -> None:
     """Upgrade the database to the newest version."""
-    with _application():
+    with application():
         from tavernkit.playground.base.database import migrate
 
-        url = _settings().resolved_database_url
+        url = settings().resolved_database_url
         asyncio.run(migrate.upgrade(url))
         _show(asyncio.run(migrate.check(url)), as_json=as_json)
 
@@ -101,10 +99,10 @@ def upgrade(as_json: JsonOption = False) -> None:
 @database.command("check")
 def check(as_json: JsonOption = False) -> None:
     """Check whether the database is up to date; exit code 1 if it is not."""
-    with _application():
+    with application():
         from tavernkit.playground.base.database import migrate
 
-        state = asyncio.run(migrate.check(_settings().resolved_database_url))
+        state = asyncio.run(migrate.check(settings().resolved_database_url))
         _show(state, as_json=as_json)
         if not state.is_current:
             raise typer.Exit(CHECK_FAILED)
@@ -122,10 +120,10 @@ def backup(
     """
     refuse_two_documents(target, as_json=as_json)
     check_free([target], force=force)
-    with _application(), _written_beside(target) as place, about(target):
+    with application(), _written_beside(target) as place, about(target):
         from tavernkit.playground.base.database.backup import back_up
 
-        url = _settings().resolved_database_url
+        url = settings().resolved_database_url
         manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=partial(progress, "Backing up")))
     if as_json:
         emit({"file": str(target), "revision": manifest.revision, "rows": manifest.rows})
@@ -140,10 +138,10 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Restore a backup to an empty database and upgrade it. Stop the application first."""
-    with _application(), about(source), _seekable(source) as file:
+    with application(), about(source), _seekable(source) as file:
         from tavernkit.playground.base.database import backup, migrate
 
-        url = _settings().resolved_database_url
+        url = settings().resolved_database_url
         manifest = asyncio.run(backup.restore(url, file, force=force, progress=partial(progress, "Restoring")))
         state = asyncio.run(migrate.check(url))
     document = {"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current}
@@ -160,11 +158,11 @@ def create_admin(
 
     The password is asked for, or read from the first line of standard input if that is not a terminal.
     """
-    with _application():
+    with application():
         from tavernkit.playground.base.accounts.signing_up import create_administrator
 
         password = _read_password()
-        user = _with_runtime(lambda runtime: create_administrator(runtime, name=name, email=email, password=password))
+        user = with_runtime(lambda runtime: create_administrator(runtime, name=name, email=email, password=password))
     _say(_document(user), f"{user.name} is an administrator and can sign in.", as_json=as_json)
 
 
@@ -174,7 +172,7 @@ def set_password(
     as_json: JsonOption = False,
 ) -> None:
     """Set a new password for an account and end its sessions."""
-    with _application():
+    with application():
         from tavernkit.playground.base.accounts.queries import find_user
         from tavernkit.playground.base.accounts.signing_up import reset_password
         from tavernkit.playground.base.refused import existing
@@ -184,40 +182,26 @@ def set_password(
                 user = await find_user(session, login)
             return await reset_password(runtime, existing(user, "account").id, _read_password())
 
-        user = _with_runtime(reset)
+        user = with_runtime(reset)
     _say(_document(user), f"{user.name} has a new password.", as_json=as_json)
 
 
 @accounts.command("list")
 def list_accounts(as_json: JsonOption = False) -> None:
     """List the accounts."""
-    with _application():
+    with application():
         from tavernkit.playground.base.accounts.queries import all_users
 
         async def read(runtime: Runtime) -> list[User]:
             async with runtime.database.read() as session:
                 return await all_users(session)
 
-        users = _with_runtime(read)
+        users = with_runtime(read)
     columns = ("name", "e-mail", "role", "status", "password")
     rows = [
         (user.name, user.email or "", user.role, user.status, "yes" if user.password_hash else "none") for user in users
     ]
     present(list(map(_document, users)), lambda printer: printer.table(columns, rows), as_json=as_json)
-
-
-def _with_runtime(action: Callable[[Runtime], Awaitable[T]]) -> T:
-    from tavernkit.playground.base.refused import Refused
-    from tavernkit.playground.base.runtime import open_runtime
-
-    async def act() -> T:
-        async with open_runtime(_settings()) as runtime:
-            return await action(runtime)
-
-    try:
-        return asyncio.run(act())
-    except Refused as refused:
-        raise UsageError(refused.sentence) from None
 
 
 def _read_password() -> str:
@@ -263,29 +247,6 @@ def _seekable(source: Path) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as kept:
         shutil.copyfileobj(sys.stdin.buffer, kept)
         yield kept
-
-
-@contextmanager
-def _application() -> Iterator[None]:
-    """Say what to install when the application's packages are not there."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"The application is not installed ({error.name} is missing): pip install 'tavernkit[playground]'."
-        ) from error
-
-
-def _settings(**given: Any) -> AppConfig:
-    from pydantic import ValidationError
-
-    from tavernkit.playground.base.config import AppConfig
-
-    try:
-        return AppConfig(**given)
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-        raise UsageError(f"A setting is invalid: {problems}. Settings are TAVERNKIT_… environment variables.") from None
 
 
 def _ready(what: str, where: str, *, as_json: bool) -> None:

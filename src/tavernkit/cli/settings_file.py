@@ -7,18 +7,17 @@ from pathlib import Path
 from tavernkit.cli.errors import about, display_name
 from tavernkit.cli.files import read_input
 from tavernkit.errors import ParseError
+from tavernkit.migration.settings_file import read_character_notes, read_note
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern import (
-    AuthorsNote,
     BiasEntry,
     CharacterNote,
-    NotePlacement,
     PersonaPlace,
     PersonaPosition,
     Story,
     UserSettings,
 )
-from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPosition, extension_place, extension_role
+from tavernkit.sillytavern.extension_prompts import ROLES, extension_role
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.sillytavern.regex_scripts import RegexScripts
@@ -94,40 +93,16 @@ def _whole(source: LooseObject) -> SettingsFile:
     return settings.with_(
         story=settings.story.with_(
             world_info=read_settings(lore) if lore.source else SHIPPED_SETTINGS,
-            note=_note(note),
+            note=read_note(note),
             regex_scripts=RegexScripts(global_=tuple(map(read_script, extensions.objects("regex")))),
             bias_presets=_bias_presets(source.nested("oai_settings").nested("bias_presets")),
             macros=macro_engine(source) or settings.story.macros,
         ),
         user_name=source.text("username"),
         preset=_preset(source),
-        character_notes=_character_notes(note),
+        character_notes=read_character_notes(note),
         variables=extensions.nested("variables").object("global"),
     )
-
-
-def _note(source: LooseObject) -> AuthorsNote:
-    usual = AuthorsNote()
-    return AuthorsNote(
-        text=source.text("default"),
-        position=extension_place(source.one_of("defaultPosition", tuple(ExtensionPosition), default=1)),
-        depth=source.integer("defaultDepth", default=usual.depth),
-        role=extension_role(source.one_of("defaultRole", range(len(ROLES)))),
-        interval=source.integer("defaultInterval", default=usual.interval),
-        scan=source.flag("allowWIScan"),
-    )
-
-
-def _character_notes(source: LooseObject) -> dict[str, CharacterNote]:
-    notes: dict[str, CharacterNote] = {}
-    for item in source.objects("chara"):
-        place = item.one_of("position", tuple(NotePlacement))
-        if item.flag("useChara"):
-            notes[item.text("name")] = CharacterNote(
-                text=item.text("prompt"),
-                placement=NotePlacement(place) if place in set(NotePlacement) else NotePlacement.REPLACE,
-            )
-    return notes
 
 
 def _bias_presets(source: LooseObject) -> dict[str, tuple[BiasEntry, ...]]:

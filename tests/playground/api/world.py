@@ -17,7 +17,7 @@ import httpx2
 
 from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.database.models import FolderImport, ImportItem, Job, Run
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
@@ -342,6 +342,49 @@ class Things:
     async def _job_id(self) -> str:
         card = json_card(name=f"Bo {uuid4()}")
         return str((await self._post("/characters/import", files=a_file(card, field="files")))["id"])
+
+    async def _import_id(self) -> str:
+        """An import to which a file was sent."""
+        made = await self._post("/imports", json={"name": "default-user"})
+        path = f"/imports/{made['id']}/files?path=worlds/Sea.json"
+        await self.world.owner("PUT", path, content=b'{"entries": {}}')
+        return str(made["id"])
+
+    async def _scanned_id(self) -> str:
+        """An import that has been scanned."""
+        made = await self._post("/imports", json={"name": "default-user"})
+        file = {"position": 1, "path": "worlds/Sea.json", "kind": "world", "size": 15, "sha256": "0" * 64}
+        async with self.world.installation.runtime.database.write() as session:
+            row = await session.get_one(FolderImport, UUID(made["id"]))
+            row.status, row.summary = "scanned", {"scanned": {"files": 1}}
+            session.add(ImportItem(import_id=row.id, **file))
+        return str(made["id"])
+
+    async def _position(self) -> str:
+        return "1"
+
+    async def _importing_id(self) -> str:
+        """An import that waits for a worker."""
+        scanned = await self.get("scanned_id")
+        await self.world.owner("POST", f"/imports/{scanned}/start", json={})
+        return scanned
+
+    async def _export_id(self) -> str:
+        """An export that waits for a worker."""
+        return str((await self._post("/exports", json={}))["id"])
+
+    async def _exported_id(self) -> str:
+        """An export whose archive can be downloaded."""
+        runtime = self.world.installation.runtime
+        export_id = await self.get("export_id")
+        async with runtime.database.write() as session:
+            job = await session.get_one(Job, UUID(export_id))
+            job.status, job.result = "succeeded", {"size": 2, "totals": {"exact": 1}, "lines": [], "more": 0}
+        folder = runtime.settings.data_dir / "exports"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{export_id}.zip").write_bytes(b"PK")
+        (folder / f"{export_id}.json").write_text('{"lines": []}')
+        return export_id
 
     async def _suggestions_id(self) -> str:
         path = await self.filled("/conversations/{conversation_id}/candidates")

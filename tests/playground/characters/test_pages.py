@@ -22,7 +22,7 @@ from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
-from tests.playground.support.web import ORIGIN
+from tests.playground.support.web import ORIGIN, api_client
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +90,26 @@ async def test_the_gallery_is_searched_sorted_and_filtered(database_url: str, tm
         assert 'href="/characters?tag=night"' in chosen
         assert "No characters match." in await seen(client, "/characters?search=nobody+at+all")
         assert "No shared characters." in await seen(client, "/characters?scope=shared")
+
+
+async def test_own_tags_are_shown_and_searched_like_those_of_the_card(database_url: str, tmp_path: Path) -> None:
+    async with character_pages(database_url, tmp_path) as (play, client):
+        id = await made(play, name="Zoë", tags=["Harbour"])
+        saved = await client.post(f"/characters/{id}/tags", data={"tags": "night , Noir, harbour,, noir"})
+        assert saved.status_code == 303
+        html = await seen(client, f"/characters/{id}")
+        assert re.findall(r'href="/characters\?tag=(\w+)"', html) == ["night", "Noir", "harbour"]
+        assert 'value="night, Noir, harbour"' in html
+        assert names(await seen(client, "/characters?tag=noir&search=zoë")) == ["Zoë"]
+        card = (await row(play, id)).data["data"]
+        assert (card["tags"], (await row(play, id)).version) == (["Harbour"], 1)
+        async with api_client(play.runtime, play.user_id) as api:
+            copy = (await api.post(f"/characters/{id}/duplicate")).json()
+            changed = (await api.put(f"/characters/{id}/tags", json={"tags": ["day"]})).json()
+        assert (copy["own_tags"], changed["own_tags"], changed["tags"]) == (
+            ["night", "Noir", "harbour"], ["day"], ["Harbour"],
+        )  # fmt: skip
+        assert names(await seen(client, "/characters?tag=noir&sort=created")) == ["Zoë"]
 
 
 async def test_thousands_are_shown_a_page_at_a_time(sqlite_url: str, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Job, Message, MessageSwipe, SpaceMembership
 from tavernkit.playground.base.jobs.service import claim_job, finish_job
 from tavernkit.playground.base.jobs.work import JobWork
-from tavernkit.playground.story.chatfiles.exporting import Format, export_chat, written_chat
+from tavernkit.playground.story.chatfiles.exporting import export_chat, written_chat
+from tavernkit.playground.story.chatfiles.formats import Format
 from tavernkit.playground.story.chatfiles.importing import carry_out_chat_import, import_chats
 from tests.playground.stories import Story
 

@@ -45,6 +45,7 @@ def the_models_read_what_was_there(connection: Connection) -> None:
         assert (conversation.messages_count, conversation.last_seq, conversation.status) == (2, 3, "ready")
         character = session.scalars(select(Character)).one()
         assert (character.data["data"]["name"], character.tags, character.version) == ("Ottoline", ["kind"], 1)
+        assert (character.own_tags, character.file) == ([], {})
 
 
 async def test_the_migrations_make_exactly_what_the_models_say(empty_database_url: str) -> None:

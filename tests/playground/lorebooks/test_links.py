@@ -1,6 +1,7 @@
 """Books in use, and which of them take part in a prompt."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,6 +19,7 @@ from tavernkit.playground.story.lorebooks.queries import BookCache, BooksInPlay,
 from tavernkit.playground.story.lorebooks.service import add_entry, import_lorebook
 from tavernkit.playground.story.personas.documents import NewPersona
 from tavernkit.playground.story.personas.service import create_persona, import_personas
+from tavernkit.playground.story.spaces.service import create_space
 from tests.characters import card_files
 from tests.playground.characters.builders import brought
 from tests.playground.chatfiles.moving import bring_in, lines
@@ -25,7 +27,7 @@ from tests.playground.lorebooks.test_files import imported
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
 from tests.playground.support.refusals import refusal_of
-from tests.playground.support.web import api_client
+from tests.playground.support.web import api_client, browser
 
 pytestmark = pytest.mark.anyio
 
@@ -86,12 +88,13 @@ async def test_the_book_that_a_card_a_chat_or_a_persona_names_is_linked_where_th
 
 
 class Places:
-    """The four places of a story where books are used."""
+    """The five places of a story where books are used."""
 
-    def __init__(self, conversation: Conversation, speaker: SpaceMembership, persona_id: UUID) -> None:
+    def __init__(self, conversation: Conversation, speaker: SpaceMembership, persona_id: UUID, owner_id: UUID) -> None:
         self.conversation = conversation
         self.speaker = speaker
         self.persona_id = persona_id
+        self.owner_id = owner_id
 
     @classmethod
     async def of(cls, play: Story) -> "Places":
@@ -99,7 +102,7 @@ class Places:
         async with play.runtime.database.read() as session:
             conversation = await session.get_one(Conversation, play.conversation_id)
             speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
-        return cls(conversation, speaker, persona.id)
+        return cls(conversation, speaker, persona.id, play.user_id)
 
     def all(self) -> dict[str, UUID | None]:
         return {
@@ -107,6 +110,7 @@ class Places:
             "conversation_id": self.conversation.id,
             "character_id": self.speaker.character_id,
             "persona_id": self.persona_id,
+            "user_id": self.owner_id,
         }
 
     async def books(self, play: Story, cache: BookCache) -> BooksInPlay:
@@ -134,7 +138,7 @@ async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_pat
         with counted_statements(play.runtime.database) as sent:
             found = await places.books(play, cache)
         assert len(sent) == 3
-        assert names(found.everywhere) == ["space_id 1", "space_id 2"]
+        assert names(found.everywhere) == ["user_id 1", "user_id 2", "space_id 1", "space_id 2"]
         assert names(found.chat) == ["conversation_id 1", "conversation_id 2"]
         assert names(found.character) == ["character_id 1", "character_id 2"]
         assert names(found.persona) == ["persona_id 1", "persona_id 2"]
@@ -204,6 +208,31 @@ async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path:
             assert (
                 await api.post("/lorebook_links", json={"lorebook_id": str(books[0].id), **wrong})
             ).status_code == 422
+
+
+async def test_a_book_in_all_stories_is_attached_beside_a_chat(database_url: str, tmp_path: Path) -> None:
+    async with open_story(database_url, tmp_path, ScriptedModel()) as play, browser(play.runtime, play.user_id) as web:
+        book = await imported(play, world("Sea"))
+        lore = f"/conversations/{play.conversation_id}/panel/lore"
+        assert '<option value="everywhere">All stories</option>' in (await web.get(lore)).text
+        await web.post(lore, data={"lorebook_id": str(book.id), "place": "everywhere"})
+        assert await linked(play, user_id=play.user_id) == ["Sea"]
+        assert re.search(r'book-place"><span dir="auto">All stories</span>', (await web.get(lore)).text)
+        other = await create_space(play.runtime, play.viewer)
+        assert "Sea" in (await web.get(f"/conversations/{other.conversation.id}/panel/lore")).text
+        ((link, _),) = await lorebooks_at(play.runtime, viewer(play), LinkPlace(user_id=play.user_id))
+        await web.post(f"{lore}/{link.id}", data={"enabled": "false"})
+        places = await Places.of(play)
+        assert (await places.books(play, BookCache())).everywhere == ()
+        await web.post(f"{lore}/{link.id}/detach")
+        assert await linked(play, user_id=play.user_id) == []
+
+
+async def test_nobody_uses_books_in_the_stories_of_others(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_story(sqlite_url, tmp_path, ScriptedModel()) as play:
+        book = await imported(play, world("Sea"))
+        new = NewLink(lorebook_id=book.id, user_id=uuid4())
+        assert (await refusal_of(attach_lorebook(play.runtime, viewer(play), new))).code == "not_found"
 
 
 async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path: Path) -> None:

@@ -309,6 +309,12 @@ async def test_a_book_is_linked_from_either_side(play: Story) -> None:
         assert "Attach to Marlow" in (await web.get(side, params={"search": "marl"})).text
         assert "Nothing matches." in (await web.get(side, params={"search": "no such thing"})).text
         by_book = {"lorebook_id": str(book.id), "side": "book"}
+        everywhere = f"/lorebook_links?user_id={play.user_id}"
+        assert "Use in all stories" in (await web.get(side)).text
+        assert (await web.post(everywhere, data=by_book)).status_code == 303
+        assert everywhere in (await web.get("/lorebooks")).text
+        assert "Use Wood" in (await web.get(everywhere)).text
+        assert "Use in all stories" not in (await web.get(side)).text
         made = await web.post(f"/lorebook_links?persona_id={persona['id']}", data=by_book)
         assert (made.status_code, made.headers["location"]) == (303, side)
         place = f"/lorebook_links?character_id={character['id']}"
@@ -319,10 +325,11 @@ async def test_a_book_is_linked_from_either_side(play: Story) -> None:
         assert "Use Wood" in (await web.get(place)).text
         shown = (await web.get(side)).text
         assert "Use Marlow" in shown
+        assert "Use All stories" in shown
         assert "Attach to Marlow" not in shown
         links = await ok(await api.get("/lorebook_links", params={"lorebook_id": str(book.id)}))
-        assert [(link["character_id"], link["persona_id"]) for link in links] == [
-            (character["id"], None), (None, persona["id"]),
+        assert [(link["character_id"], link["persona_id"], link["user_id"]) for link in links] == [
+            (character["id"], None, None), (None, persona["id"], None), (None, None, str(play.user_id)),
         ]  # fmt: skip
         off = await web.post(f"/lorebook_links/{links[0]['id']}", data={"enabled": "false", "side": "place"})
         assert off.headers["location"] == place

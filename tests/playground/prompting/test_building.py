@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from tavernkit.playground.base.database.models import Message, Provider, Space, SpaceMembership, TextContent
+from tavernkit.playground.base.database.models import (
+    Character,
+    Message,
+    Provider,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
+from tavernkit.playground.story.lorebooks.documents import NewLink
+from tavernkit.playground.story.lorebooks.links import attach_lorebook
+from tavernkit.playground.story.lorebooks.service import import_lorebook
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset, set_default_preset
 from tavernkit.playground.story.prompting.building import build_prompt
@@ -87,6 +97,42 @@ async def test_what_the_story_says_stands_in_place_of_the_card(database_url: str
     assert {"A ship.", "New.", "Ours.", "It rains."} <= set(told)
     assert not {"A shop.", "Old.", "Card."} & set(told)
     assert told[-1] == "It rains."
+
+
+async def test_a_character_has_a_note_of_its_own(database_url: str, tmp_path: Path) -> None:
+    async with prompt_story(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as story:
+        await story.say_as("Robin", "Hello?")
+        await story.set(authors_note={"text": "It rains.", "depth": 0, "character_text": "They hum."})
+        told = {}
+        for placement in ("replace", "before", "after"):
+            settings = {"authors_note": {"character_placement": placement, "character_text": "Ada hums."}}
+            await story.columns(SpaceMembership, story.member("Ada").id, settings=settings)
+            told[placement] = texts(await story.prompt("Ada"))[-2]
+        others = texts(await story.prompt("Bo"))[-2]
+    assert told == {"replace": "Ada hums.", "before": "Ada hums.\nIt rains.", "after": "It rains.\nAda hums."}
+    assert others == "They hum."
+
+
+async def test_lore_is_limited_to_characters_by_their_file_and_their_tags(database_url: str, tmp_path: Path) -> None:
+    async with prompt_story(database_url, tmp_path, cards={"Ada": {"tags": ["kind"]}}) as story:
+        await story.say_as("Robin", "Hello?")
+        filters = [{"names": ["Ada"]}, {"names": ["Ada1"]}, {"tags": ["kind"]}, {"tags": ["noir"]}, {"tags": ["t1"]}]
+        entries = {
+            str(uid): {"uid": uid, "constant": True, "content": f"Entry {uid}.", "characterFilter": wanted}
+            for uid, wanted in enumerate(filters)
+        }
+        file = json.dumps({"entries": entries}).encode()
+        book, _ = await import_lorebook(story.runtime, story.viewer, file, name="Sea")
+        await attach_lorebook(story.runtime, story.viewer, NewLink(lorebook_id=book.id, user_id=story.user_id))
+
+        async def activated() -> list[int]:
+            told = "\n".join(texts(await story.prompt("Ada")))
+            return [uid for uid in range(len(filters)) if f"Entry {uid}." in told]
+
+        assert await activated() == [0, 2]
+        file_of = {"avatar": "Ada1.png", "tags": {"t1": "Noir", "t2": "gone"}}
+        await story.columns(Character, story.member("Ada").character_id, file=file_of, own_tags=["Noir", "noir"])
+        assert await activated() == [1, 2, 3, 4]
 
 
 async def test_a_note_with_an_interval_counts_all_messages_of_people(database_url: str, tmp_path: Path) -> None:

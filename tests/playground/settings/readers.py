@@ -53,6 +53,8 @@ READ_BY: Mapping[str, str] = {
     "authors_note.role": "tavernkit.playground.story.prompting.building:story_of",
     "authors_note.interval": "tavernkit.playground.story.prompting.building:story_of",
     "authors_note.scan": "tavernkit.playground.story.prompting.building:story_of",
+    "authors_note.character_text": "tavernkit.playground.story.prompting.building:story_of",
+    "authors_note.character_placement": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.platform": "tavernkit.playground.story.prompting.cast:platform_for",
     "prompt.scenario_override": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.examples_override": "tavernkit.playground.story.prompting.building:story_of",

@@ -150,7 +150,8 @@ def test_a_value_that_was_forgotten_is_an_error() -> None:
 
 def test_no_template_has_inline_scripts_or_styles() -> None:
     folder = Path(web.__file__).parent / "templates"
-    sources = {file.name: file.read_text() for file in folder.rglob("*.html")}
+    # The report is no page, but a file that is downloaded and has everything inside.
+    sources = {file.name: file.read_text() for file in folder.rglob("*.html") if file.name != "report.html"}
     assert len(sources) > 5
     for name, source in sources.items():
         assert not re.search(

@@ -11,7 +11,7 @@ from tests.characters.card_files import JPEG, charx, packed, png, text, v2, v3
 from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
 
 from tavernkit.characters import Asset, load
-from tavernkit.errors import ParseError, UnsupportedVersionError
+from tavernkit.errors import ParseError
 from tavernkit.risuai.files import load_character, save_charx, save_png
 
 CHARX = Path(__file__).parents[2] / "characters" / "risuai.charx"
@@ -89,8 +89,8 @@ class TestPictures:
         assert asset is not None
         assert asset.read() == b"one"
 
-    def test_an_encrypted_card_is_refused(self):
-        with pytest.raises(UnsupportedVersionError, match="encrypted by RisuAI"):
+    def test_an_encrypted_card_that_is_damaged_is_refused(self):
+        with pytest.raises(ParseError, match="encrypted by RisuAI and damaged"):
             load_character(png(text("chara", b"rcc||rccv1||AAAA||hash||e30=")))
 
 

@@ -9,6 +9,7 @@ import zlib
 
 from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
+from tavernkit.characters.ingest.sealed import SEALED, open_sealed
 from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.characters.png_chunks import Chunk, walk_chunks
@@ -17,7 +18,6 @@ from tavernkit.reading import ReportBuilder
 
 CARD_KEYWORDS = ("ccv3", "chara")
 ASSET_KEYWORD = "chara-ext-asset_"
-ENCRYPTED = b"rcc||"
 LONGEST_HEAD = 200
 
 
@@ -143,8 +143,8 @@ def _inflate(method: bytes, packed: bytes, name: str, limits: CardLimits) -> byt
 
 def _parse_payload(text: bytes, keyword: str, limits: CardLimits, report: ReportBuilder) -> object:
     what = f"The card in the PNG's {keyword} chunk"
-    if text.startswith(ENCRYPTED):
-        raise UnsupportedVersionError(f"{what} is encrypted by RisuAI. Export it there without encryption.")
+    if text.startswith(SEALED):
+        return parse_card_json(open_sealed(text, what), report, limits, what=what, error=PngParseError)
     if text.lstrip()[:1] == b"{":
         report.converted(keyword, "plain JSON where base64 is usual")
         return parse_card_json(text, report, limits, what=what, error=PngParseError)

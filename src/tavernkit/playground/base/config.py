@@ -43,11 +43,18 @@ class AppConfig(BaseSettings):
     lease_seconds: float = Field(default=8.0, gt=0)
     heartbeat_seconds: float = Field(default=2.0, gt=0)
     concurrent_runs: int = Field(default=64, ge=1, le=1000)
+    import_bytes: int = Field(default=64 * 1024**3, ge=1)
+    import_files: int = Field(default=1_000_000, ge=1)
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach what is served."""
         return is_loopback(self.host)
+
+    @property
+    def imports_dir(self) -> Path:
+        """Where the files of imports lie that somebody sends, a folder for each import."""
+        return self.data_dir / "imports"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,7 +16,9 @@ from tavernkit.playground.edge.api.characters import router as characters_api
 from tavernkit.playground.edge.api.chatfiles import router as chatfiles_api
 from tavernkit.playground.edge.api.conversations import branches_router as branches_api
 from tavernkit.playground.edge.api.conversations import router as conversations_api
+from tavernkit.playground.edge.api.exports import router as exports_api
 from tavernkit.playground.edge.api.files import router as blobs_api
+from tavernkit.playground.edge.api.imports import router as imports_api
 from tavernkit.playground.edge.api.injections import router as injections_api
 from tavernkit.playground.edge.api.jobs import router as jobs_api
 from tavernkit.playground.edge.api.lorebooks import links_router as lorebook_links_api
@@ -52,7 +54,9 @@ from tavernkit.playground.edge.pages.conversations import router as conversation
 from tavernkit.playground.edge.pages.conversations import tree_router as tree
 from tavernkit.playground.edge.pages.documentation import router as documentation
 from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
+from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
+from tavernkit.playground.edge.pages.imports import router as imports
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
 from tavernkit.playground.edge.pages.lorebooks import router as lorebooks
@@ -79,7 +83,7 @@ PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, documentation),
+    *(dry_runs, pipelines, artifacts, imports, exports, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
@@ -87,7 +91,7 @@ NOUNS = (
     *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),
     *(quick_replies_api, quick_replies_used_api, pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api),
+    *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api),
 )
 """Of the JSON API."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from tavernkit.playground.base.jobs.service import REMOVE_KIND
@@ -12,6 +13,11 @@ from tavernkit.playground.story.characters.importing import IMPORT_KIND, import_
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND, carry_out_dry_run
 from tavernkit.playground.story.dry_runs.manual import PIPELINES_KIND, carry_out_pipelines
+from tavernkit.playground.story.migration.exporting import EXPORT_KIND, carry_out_export, remove_old_exports
+from tavernkit.playground.story.migration.importing import import_folder
+from tavernkit.playground.story.migration.scanning import scan_folder
+from tavernkit.playground.story.migration.steps import IMPORT_KIND as FOLDER_IMPORT_KIND
+from tavernkit.playground.story.migration.steps import SCAN_KIND as FOLDER_SCAN_KIND
 from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.story.spaces.service import finish_removing_space
 from tavernkit.playground.story.sweeping import sweep
@@ -23,9 +29,17 @@ HANDLERS: Mapping[str, Handler] = {
     CANDIDATES_KIND: write_candidates,
     DRY_RUN_KIND: carry_out_dry_run,
     PIPELINES_KIND: carry_out_pipelines,
+    FOLDER_SCAN_KIND: scan_folder,
+    FOLDER_IMPORT_KIND: import_folder,
+    EXPORT_KIND: carry_out_export,
 }
 
 
 def job_worker(runtime: Runtime, name: str) -> JobWorker:
     """A worker for every kind of job, which also sweeps."""
-    return JobWorker(runtime, name, HANDLERS, sweep)
+    return JobWorker(runtime, name, HANDLERS, _sweep)
+
+
+async def _sweep(runtime: Runtime, stopping: asyncio.Event) -> None:
+    await sweep(runtime, stopping)
+    await remove_old_exports(runtime, stopping)

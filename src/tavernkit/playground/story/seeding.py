@@ -68,7 +68,8 @@ async def _store_company(session: AsyncSession, runtime: Runtime, owner: User) -
     now = runtime.clock()
     file = example.read(example.LOREBOOK)
     book, _ = read_book(file)
-    stored = await store_book(runtime, session, owner.id, book, file_sha256=hashlib.sha256(file).hexdigest())
+    sha256 = hashlib.sha256(file).hexdigest()
+    stored = await store_book(runtime, session, owner.id, book, name=book.name or "", file_sha256=sha256)
     file = example.read(example.PRESET)
     read, _, document = read_file(file)
     preset = Preset(

@@ -1,5 +1,6 @@
 """Removing what nothing refers to any more: texts that were edited away, old events, blocks of prompts that are gone,
-the bytes of files whose job has ended, and pictures that were removed or never sent.
+the bytes of files whose job has ended, pictures that were removed or never sent, and files of imports that nobody goes
+on with.
 
 All of it goes in small transactions, each of which leaves the database whole: whoever is killed in between has removed
 less, and the next sweep removes the rest.
@@ -9,17 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, tuple_, update
 
 from tavernkit.playground.base.blobs.store import is_unused, remove_unused
 from tavernkit.playground.base.database.models import (
     Blob,
     Conversation,
+    FolderImport,
+    ImportedFile,
+    ImportItem,
     Job,
     JobFile,
+    KeptFile,
     Message,
     MessagePicture,
     MessageSwipe,
@@ -39,6 +47,9 @@ ASKED = timedelta(days=7)
 FILES_AT_ONCE = 20
 UNSENT_FOR = timedelta(days=30)
 """How long a picture that was put into a draft waits to be sent."""
+UPLOAD_KEPT = timedelta(days=7)
+"""How long the files of an import wait until somebody goes on with it."""
+OVER = ("done", "discarded")
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +63,8 @@ async def sweep(runtime: Runtime, until: asyncio.Event) -> None:
         "files of jobs": await _remove_file_bytes(runtime, until),
         "unsent pictures": await _remove_unsent(runtime, until),
         "stored files": await _remove_blobs(runtime, until),
+        "kept files": await _remove_kept(runtime, until),
+        "imports": await _remove_imports(runtime, until),
     }
     if any(removed.values()):
         log.info("Removed what nothing needs any more: %s", removed)
@@ -183,3 +196,68 @@ async def _remove_blobs(runtime: Runtime, until: asyncio.Event) -> int:
             async with runtime.database.write() as session:
                 removed += await remove_unused(session, unused)
     return removed
+
+
+async def _remove_kept(runtime: Runtime, until: asyncio.Event) -> int:
+    """The bytes of imported files come in before what refers to them; whoever was killed in between comes back soon."""
+    removed, after, before = 0, "", runtime.clock() - KEPT_FOR
+    is_unused = ~select(ImportedFile.path).where(ImportedFile.kept_sha256 == KeptFile.sha256).exists()
+    while not until.is_set():
+        page = select(KeptFile.sha256).where(KeptFile.sha256 > after).order_by(KeptFile.sha256).limit(AT_ONCE)
+        async with runtime.database.read() as session:
+            names = (await session.scalars(page)).all()
+            old = (KeptFile.sha256.in_(names), KeptFile.created_at < before, is_unused)
+            unused = (await session.scalars(select(KeptFile.sha256).where(*old))).all()
+        if not names:
+            break
+        after = names[-1]
+        # Each may have thousands of pieces.
+        for name in unused:
+            async with runtime.database.write() as session:
+                locked = select(KeptFile.sha256).where(KeptFile.sha256 == name).with_for_update(skip_locked=True)
+                found = (await session.scalars(locked)).all()
+                gone = delete(KeptFile).where(KeptFile.sha256.in_(found), KeptFile.created_at < before, is_unused)
+                await session.execute(gone, execution_options={"synchronize_session": False})
+                removed += len(found)
+    return removed
+
+
+async def _remove_imports(runtime: Runtime, until: asyncio.Event) -> int:
+    """Discard imports that nobody goes on with, and remove the files that were sent for those that are over; of those
+    that were discarded, also what was never imported."""
+    is_waiting = (FolderImport.is_uploaded, FolderImport.status.not_in(("scanning", "importing", *OVER)))
+    async with runtime.database.write() as session:
+        left = update(FolderImport).where(*is_waiting, FolderImport.updated_at < runtime.clock() - UPLOAD_KEPT)
+        await session.execute(
+            left.values(status="discarded", finished_at=runtime.clock()),
+            execution_options={"synchronize_session": False},
+        )
+    removed = 0
+    for folder, import_id in await asyncio.to_thread(_uploads, runtime.settings.imports_dir):
+        if until.is_set():
+            return removed
+        async with runtime.database.read() as session:
+            status = await session.scalar(select(FolderImport.status).where(FolderImport.id == import_id))
+        if status is None or status in OVER:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            removed += 1
+    of_discarded = ImportItem.import_id.in_(select(FolderImport.id).where(FolderImport.status == "discarded"))
+    left_out = select(ImportItem.import_id, ImportItem.position).where(of_discarded, ImportItem.verdict.is_(None))
+    while not until.is_set():
+        async with runtime.database.write() as session:
+            items = (await session.execute(left_out.limit(AT_ONCE))).all()
+            gone = delete(ImportItem).where(tuple_(ImportItem.import_id, ImportItem.position).in_(items))
+            await session.execute(gone, execution_options={"synchronize_session": False})
+        removed += len(items)
+        if len(items) < AT_ONCE:
+            break
+    return removed
+
+
+def _uploads(folder: Path) -> list[tuple[Path, UUID]]:
+    """The folders of imports, each with the id of its import."""
+    found: list[tuple[Path, UUID]] = []
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        with suppress(ValueError):
+            found.append((entry, UUID(entry.name.removesuffix(".part"))))
+    return found

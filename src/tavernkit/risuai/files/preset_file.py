@@ -158,7 +158,7 @@ def _open_envelope(data: bytes) -> bytes:
 
 def _inflate(data: bytes) -> bytes:
     """Unpack gzip, zlib or bare deflate, whichever it is."""
-    window = _window(data)
+    window = window_of(data)
     inflater = zlib.decompressobj(window)
     try:
         plain = inflater.decompress(data, MAX_BYTES)
@@ -171,7 +171,8 @@ def _inflate(data: bytes) -> bytes:
     return plain
 
 
-def _window(data: bytes) -> int:
+def window_of(data: bytes) -> int:
+    """How gzip, zlib or bare deflate is unpacked, whichever it begins as."""
     if data.startswith(GZIP[:2]):
         return zlib.MAX_WBITS | 16
     is_zlib = len(data) > 1 and data[0] & 15 == 8 and int.from_bytes(data[:2], "big") % 31 == 0

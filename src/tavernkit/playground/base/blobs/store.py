@@ -42,6 +42,17 @@ async def store(session: AsyncSession, blobs: Iterable[NewBlob], now: datetime) 
         await session.execute(row.on_conflict_do_update(index_elements=[Blob.sha256], set_={"size": row.excluded.size}))
 
 
+async def missing(session: AsyncSession, names: Iterable[str]) -> list[str]:
+    """Those of these blobs that are not there, in the order in which they are to be stored; the others stay there until
+    this transaction ends."""
+    wanted = sorted(set(names))
+    if not wanted:
+        return []
+    query = select(Blob.sha256).where(Blob.sha256.in_(wanted)).order_by(Blob.sha256)
+    there = set(await session.scalars(query.with_for_update(read=True, key_share=True)))
+    return [name for name in wanted if name not in there]
+
+
 async def remove_unused(session: AsyncSession, names: Iterable[str | None]) -> int:
     """Remove those of these blobs that nothing refers to any more, and say how many; what somebody else is just using
     stays."""

@@ -157,6 +157,8 @@ class Character(EditedRow):
     """A card: `data` is the whole V3 card as JSON, the other columns are for lists.
 
     `name_key` is the name as lists are sorted by it, `search_text` what is searched; neither knows upper case.
+    `own_tags` are those that its owner has given it, which the card knows nothing of. `file` is what the folder that it
+    was imported from says about it: the name of the card's file (`avatar`), and its own tags by their ids (`tags`).
     A deleted character stays as a row without its card, so that what it said can still be told.
     """
 
@@ -179,6 +181,8 @@ class Character(EditedRow):
     file_sha256: Mapped[str | None] = mapped_column(String(64), index=True)
     status: Mapped[str] = mapped_column(String(20), default="ready")
     tags: Mapped[list[str]] = mapped_column(default=list)
+    own_tags: Mapped[list[str]] = mapped_column(default=list)
+    file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     supported_languages: Mapped[list[str]] = mapped_column(default=list)
     version: Mapped[int] = mapped_column(default=1)
     avatar_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
@@ -228,7 +232,8 @@ class CharacterAsset(Row):
 class Persona(EditedRow):
     """A name and a description, and where in the prompt the description goes.
 
-    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`).
+    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`). Of
+    one that came with a whole folder it has the source of that, and the name that it had there (`name`).
     """
 
     __tablename__ = "personas"
@@ -383,15 +388,17 @@ class LorebookEntry(Row):
 
 
 class LorebookLink(DatedRow):
-    """A book in use: in a space, a conversation, with a character or a persona; exactly one of the four."""
+    """A book in use: in all stories of a person, in a space, a conversation, with a character or a persona; exactly one
+    of the five."""
 
     __tablename__ = "lorebook_links"
     __table_args__ = (
-        one_place("space_id", "conversation_id", "character_id", "persona_id"),
+        one_place("space_id", "conversation_id", "character_id", "persona_id", "user_id"),
         UniqueConstraint("lorebook_id", "space_id"),
         UniqueConstraint("lorebook_id", "conversation_id"),
         UniqueConstraint("lorebook_id", "character_id"),
         UniqueConstraint("lorebook_id", "persona_id"),
+        UniqueConstraint("lorebook_id", "user_id"),
     )
 
     lorebook_id: Mapped[UUID] = mapped_column(ForeignKey("lorebooks.id", ondelete="CASCADE"))
@@ -399,6 +406,7 @@ class LorebookLink(DatedRow):
     conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
     character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"), index=True)
     persona_id: Mapped[UUID | None] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     enabled: Mapped[bool] = mapped_column(default=True)
     position: Mapped[int] = mapped_column(default=0)
 
@@ -832,6 +840,124 @@ class JobFile(Base):
     name: Mapped[str] = mapped_column(String(300))
     outcome: Mapped[dict[str, Any] | None]
     data: Mapped[bytes | None] = mapped_column(LargeBinary)
+
+
+class ImportSource(EditedRow):
+    """A folder or backup of another application that something was imported from, by its owner's account. Files of
+    one source are the same file when they have the same path, whatever they contain."""
+
+    __tablename__ = "import_sources"
+    __table_args__ = (one_of("application", "sillytavern", "risuai"),)
+
+    owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    application: Mapped[str] = mapped_column(String(20))
+    name: Mapped[str] = mapped_column(String(300))
+
+
+class FolderImport(EditedRow):
+    """One import of a source: where its files are, how far it is, what was chosen, and what was found.
+
+    `place` is the path of the folder or file on the machine of the worker; `is_uploaded` says that it is ours and is
+    removed at the end. The source is known once it has been scanned.
+    """
+
+    __tablename__ = "folder_imports"
+    __table_args__ = (
+        one_of("status", "receiving", "scanning", "scanned", "importing", "paused", "done", "failed", "discarded"),
+    )
+
+    owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    source_id: Mapped[UUID | None] = mapped_column(ForeignKey("import_sources.id", ondelete="SET NULL"), index=True)
+    job_id: Mapped[UUID | None]
+    status: Mapped[str] = mapped_column(String(20), default="receiving")
+    place: Mapped[str] = mapped_column(Text, default="")
+    is_uploaded: Mapped[bool] = mapped_column(default=False)
+    name: Mapped[str] = mapped_column(String(300), default="")
+    choices: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    summary: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    error: Mapped[dict[str, Any] | None]
+    finished_at: Mapped[datetime | None]
+
+
+class ImportItem(Base):
+    """One file of an import: what the scan found, and what became of it. A line of the report.
+
+    `state` compares it with what is here: `new`; `same` bytes were imported from this source before; `changed` since;
+    `duplicate` of something that came from elsewhere. `verdict` is None until the item is dealt with. `plan` is what
+    the scan has found out for the import, `notes` are sentences of the report. `choice` is what somebody has decided
+    about this item alone.
+    """
+
+    __tablename__ = "import_items"
+    __table_args__ = (
+        one_of("state", "new", "same", "changed", "duplicate", "refused"),
+        one_of("verdict", "exact", "converted", "kept", "refused", "duplicate", "unchanged", "skipped"),
+        one_of("choice", "skip", "keep", "replace", "both"),
+        UniqueConstraint("import_id", "path"),
+        Index("ix_import_items_todo", "import_id", "rank", "position", **only("verdict IS NULL")),
+    )
+
+    import_id: Mapped[UUID] = mapped_column(ForeignKey("folder_imports.id", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    path: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(20))
+    detail: Mapped[str] = mapped_column(String(100), default="")
+    rank: Mapped[int] = mapped_column(default=0)
+    size: Mapped[int] = mapped_column(BigInteger, default=0)
+    modified: Mapped[datetime | None]
+    sha256: Mapped[str | None] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(20), default="new")
+    plan: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    choice: Mapped[str | None] = mapped_column(String(10))
+    verdict: Mapped[str | None] = mapped_column(String(20))
+    notes: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    target_kind: Mapped[str | None] = mapped_column(String(20))
+    target_id: Mapped[UUID | None]
+
+
+class ImportedFile(Base):
+    """A file of a source as it was last imported: its bytes, and what it became.
+
+    `sha256` is that of the file, `kept_sha256` that of the bytes that are kept: they differ where secrets were blanked.
+    As long as `marker` is that of its target, the target is unchanged, and an export writes the kept bytes.
+    """
+
+    __tablename__ = "imported_files"
+    __table_args__ = (Index("ix_imported_files_target", "target_kind", "target_id"),)
+
+    source_id: Mapped[UUID] = mapped_column(ForeignKey("import_sources.id", ondelete="CASCADE"), primary_key=True)
+    path: Mapped[str] = mapped_column(Text, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(20))
+    detail: Mapped[str] = mapped_column(String(100), default="")
+    size: Mapped[int] = mapped_column(BigInteger)
+    modified: Mapped[datetime | None]
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
+    kept_sha256: Mapped[str | None] = mapped_column(ForeignKey("kept_files.sha256"), index=True)
+    import_id: Mapped[UUID | None] = mapped_column(ForeignKey("folder_imports.id", ondelete="SET NULL"), index=True)
+    target_kind: Mapped[str | None] = mapped_column(String(20))
+    target_id: Mapped[UUID | None]
+    marker: Mapped[str] = mapped_column(String(200), default="")
+
+
+class KeptFile(Base):
+    """The bytes of an imported file, by their hash, in pieces that are compressed where it helps."""
+
+    __tablename__ = "kept_files"
+
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime]
+
+
+class KeptPiece(Base):
+    """A piece of a kept file: zlib data where `compressed`."""
+
+    __tablename__ = "kept_pieces"
+
+    sha256: Mapped[str] = mapped_column(ForeignKey("kept_files.sha256", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    compressed: Mapped[bool]
+    data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class PipelineProfile(EditedRow):

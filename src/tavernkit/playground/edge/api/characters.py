@@ -33,6 +33,7 @@ from tavernkit.playground.story.characters.documents import (
     CharacterLineOut,
     CharacterOut,
     NewCard,
+    OwnTags,
     Version,
 )
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, MAX_FILE_BYTES, ExportFormat, export_character
@@ -273,6 +274,11 @@ async def put_avatar(
 ) -> CharacterOut:
     picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
     return await _shown(caller.runtime, await service.set_avatar(*caller, character_id, picture, version=version))
+
+
+@router.put("/{character_id}/tags", summary="Give a character tags of your own, beside those of its card")
+async def put_tags(caller: ApiCaller, character_id: UUID, own: OwnTags) -> CharacterOut:
+    return await _shown(caller.runtime, await service.change_own_tags(*caller, character_id, own.tags))
 
 
 @router.post(

@@ -54,10 +54,14 @@ async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str]:
         return await form.files[0].read(), PurePath(form.files[0].filename or "").stem
 
 
+def file_stem(name: str) -> str:
+    """A name that any file system takes, with room for an ending."""
+    return without_invisible(_UNSAFE.sub("_", name)).strip(" .")[:150] or "file"
+
+
 def attachment(name: str, ending: str) -> dict[str, str]:
     """The headers of an answer that is saved under a name."""
-    safe = without_invisible(_UNSAFE.sub("_", name)).strip(" .")[:150] or "file"
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(f'{safe}.{ending}', safe='')}"}
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(f'{file_stem(name)}.{ending}', safe='')}"}
 
 
 def json_download(name: str, value: Json) -> Response:

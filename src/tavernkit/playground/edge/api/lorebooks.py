@@ -117,6 +117,7 @@ class LinkOut(Document):
     conversation_id: UUID | None
     character_id: UUID | None
     persona_id: UUID | None
+    user_id: UUID | None = Field(description="Whose stories use it, where all of them do.")
     enabled: bool
     position: int
 
@@ -294,13 +295,16 @@ async def list_links(
     conversation_id: UUID | None = None,
     character_id: UUID | None = None,
     persona_id: UUID | None = None,
+    user_id: Annotated[UUID | None, Query(description="Your own id, for the books in all your stories.")] = None,
     lorebook_id: Annotated[UUID | None, Query(description="The places of a book, instead of the books.")] = None,
 ) -> list[LinkOut]:
-    """The books in use in a space or a conversation, with a character or a persona; or where one of your books is in
-    use."""
-    named = dict(zip(queries.PLACES, (space_id, conversation_id, character_id, persona_id), strict=True))
+    """The books in use in a space or a conversation, with a character or a persona, or in all your stories; or where
+    one of your books is in use."""
+    named = dict(zip(queries.PLACES, (space_id, conversation_id, character_id, persona_id, user_id), strict=True))
     if sum(1 for id in (*named.values(), lorebook_id) if id is not None) != 1:
-        sentence = _("Name exactly one of space_id, conversation_id, character_id, persona_id and lorebook_id.")
+        sentence = _(
+            "Name exactly one of space_id, conversation_id, character_id, persona_id, user_id and lorebook_id."
+        )
         raise Refused("invalid", sentence)
     if lorebook_id is not None:
         places = await link_service.links_of_book(*caller, lorebook_id)
@@ -311,7 +315,7 @@ async def list_links(
 
 @links_router.post("", status_code=201, responses=documented())
 async def attach_lorebook(caller: ApiCaller, new: NewLink) -> LinkOut:
-    """Use a book in a space or a conversation, with a character or a persona."""
+    """Use a book in a space or a conversation, with a character or a persona, or in all your stories."""
     return LinkOut.of(*await link_service.attach_lorebook(*caller, new))
 
 

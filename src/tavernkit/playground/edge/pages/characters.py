@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 from uuid import UUID
@@ -21,6 +21,7 @@ from tavernkit.playground.edge.presenting.characters import (
     EditView,
     GalleryQuery,
     character_page_view,
+    chats_view,
     deletion_view,
     edit_view,
     gallery_view,
@@ -30,14 +31,18 @@ from tavernkit.playground.edge.presenting.characters import (
     version_page_view,
     versions_view,
 )
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.forms import Text, page, refusal_of
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, imported_chats, take_in
+from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
-from tavernkit.playground.edge.web.uploads import one_file, received_form
+from tavernkit.playground.edge.web.uploads import file_body, one_file, received_form
 from tavernkit.playground.story.characters import assets, service
 from tavernkit.playground.story.characters.assets import KINDS
 from tavernkit.playground.story.characters.cards import LABELS
+from tavernkit.playground.story.characters.chats import import_chats_with
 from tavernkit.playground.story.characters.checking import counting_providers
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, MAX_FILE_BYTES
 from tavernkit.playground.story.characters.form import (
@@ -60,6 +65,7 @@ from tavernkit.playground.story.characters.importing import (
     start_import,
 )
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
+from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES as MAX_CHAT_BYTES
 
 router = APIRouter()
 
@@ -166,7 +172,8 @@ async def create(caller: PageCaller) -> Response:
 @router.get("/characters/{character_id}")
 async def show(caller: PageCaller, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(*caller, character_id)
-    return page("characters/character.html", view=view)
+    origins = await origins_view(*caller, "character", character_id)
+    return page("characters/character.html", view=view, origins=origins)
 
 
 @router.post("/characters/{character_id}/stories")
@@ -175,6 +182,28 @@ async def new_story(
 ) -> Response:
     started = await service.begin_story(*caller, character_id, greeting=greeting)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+
+
+@router.post("/characters/{character_id}/chats", openapi_extra=file_body("file", many=True))
+async def import_chats(caller: PageCaller, character_id: UUID) -> Response:
+    """Make a conversation of each chat in the files, all of them in the same space with the character."""
+    async with caller.runtime.database.read() as session:
+        # Who may not is told so once, and not for each file.
+        await find_character(session, character_id, caller.viewer)
+    space_id: UUID | None = None
+
+    def choose_space(fields: Mapping[str, str]) -> None:
+        nonlocal space_id
+        space_id = _space_id(fields.get("space_id", ""))
+
+    async def import_one(data: bytes, name: str) -> ImportedItem:
+        nonlocal space_id
+        space_id, made = await import_chats_with(*caller, character_id, data, title=name, space_id=space_id)
+        return imported_chats(name, space_id, made)
+
+    outcomes = await take_in(caller.request, import_one, max_bytes=MAX_CHAT_BYTES, read_fields=choose_space)
+    chats = render("characters/_chats.html", chats=await chats_view(*caller, character_id))
+    return imported_answer(caller.request, outcomes, chats, otherwise=f"/characters/{character_id}")
 
 
 @router.get("/characters/{character_id}/edit")
@@ -214,6 +243,14 @@ async def _merged_page(caller: Caller, character_id: UUID, typed: CardForm, vers
         else _("Other fields of the card were changed in the meantime. Save again to keep both changes.")
     )
     return await _edit_page(caller, edit_view(row, merged.form, now=merged.now, problem=problem), refused)
+
+
+@router.post("/characters/{character_id}/tags")
+async def change_tags(
+    caller: PageCaller, character_id: UUID, tags: Annotated[str, Form(max_length=50_000)] = ""
+) -> Response:
+    await service.change_own_tags(*caller, character_id, tags.split(","))
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/pictures")
@@ -327,6 +364,13 @@ async def changeable(caller: Caller, character_id: UUID) -> Character:
         row = await find_character(session, character_id, caller.viewer)
     check_changeable(row, caller.viewer)
     return row
+
+
+def _space_id(sent: str) -> UUID | None:
+    try:
+        return UUID(sent) if sent else None
+    except ValueError:
+        raise Refused("invalid", _("There is no such space. Choose another one.")) from None
 
 
 def _version(sent: object) -> int:

@@ -22,6 +22,7 @@ from tavernkit.playground.edge.live.streaming import (
 from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
@@ -132,7 +133,7 @@ Here = Annotated[UUID | None, Form()]
 @tree_router.get("/tree")
 async def tree(caller: PageCaller, conversation_id: UUID) -> Response:
     view = await tree_view(*caller, conversation_id)
-    return fresh_page("tree.html", view=view)
+    return fresh_page("tree.html", view=view, origins=await origins_view(*caller, "conversation", conversation_id))
 
 
 @tree_router.post("/rename")
@@ -171,4 +172,5 @@ async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: 
     if refused.code == "not_found":
         raise refused
     view = await tree_view(*caller, shown, problem=refused.sentence, problem_id=conversation_id, typed=typed)
-    return fresh_page("tree.html", refused, view=view)
+    origins = await origins_view(*caller, "conversation", shown)
+    return fresh_page("tree.html", refused, view=view, origins=origins)

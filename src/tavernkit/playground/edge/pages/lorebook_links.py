@@ -1,4 +1,4 @@
-"""Linking lorebooks with characters, personas, spaces and conversations, from the page of either side.
+"""Linking lorebooks with characters, personas, spaces, conversations and all stories, from the page of either side.
 
 Each side has a frame in its own page, `lorebooks/_links_frame.html`, and a page for those without scripts.
 """
@@ -34,10 +34,12 @@ def _place(
     conversation_id: UUID | None = None,
     character_id: UUID | None = None,
     persona_id: UUID | None = None,
+    user_id: UUID | None = None,
 ) -> LinkPlace:
-    named = (space_id, conversation_id, character_id, persona_id)
+    named = (space_id, conversation_id, character_id, persona_id, user_id)
     if sum(1 for id in named if id is not None) != 1:
-        raise Refused("invalid", _("Name exactly one of space_id, conversation_id, character_id and persona_id."))
+        sentence = _("Name exactly one of space_id, conversation_id, character_id, persona_id and user_id.")
+        raise Refused("invalid", sentence)
     return LinkPlace(**dict(zip(PLACES, named, strict=True)))
 
 

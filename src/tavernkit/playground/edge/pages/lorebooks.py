@@ -16,6 +16,7 @@ from tavernkit.playground.base.database.models import LorebookEntry
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.lore_entry import (
     AS_SET,
     POSITIONS,
@@ -339,6 +340,7 @@ async def _book_page(
         yes_or_no=AS_SET,
         positions=POSITIONS,
         conversations=await conversations_to_test(*caller),
+        origins=await origins_view(*caller, "lorebook", lorebook_id),
     )
 
 
@@ -385,17 +387,19 @@ async def attach(
     caller: PageCaller,
     conversation_id: UUID,
     lorebook_id: Annotated[UUID, Form()],
-    place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
+    place: Annotated[Literal["conversation", "space", "everywhere"], Form()] = "conversation",
 ) -> Response:
     async with caller.runtime.database.read() as session:
         # The book first: who has no such book is told nothing about conversations.
         await lorebook_of(session, caller.viewer, lorebook_id)
         conversation, access = await panel_access(session, caller.viewer, conversation_id)
-    new = (
-        NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
-        if place == "conversation"
-        else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
-    )
+    match place:
+        case "conversation":
+            new = NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+        case "space":
+            new = NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
+        case "everywhere":
+            new = NewLink(lorebook_id=lorebook_id, user_id=caller.viewer.user_id)
     return await _answer(caller, conversation_id, attach_lorebook(*caller, new))
 
 

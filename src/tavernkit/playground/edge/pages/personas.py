@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import After
+from tavernkit.playground.edge.presenting.imports import OriginView, origins_view
 from tavernkit.playground.edge.views.personas import (
     LABELS,
     POSITIONS,
@@ -168,11 +170,17 @@ async def _persona_page(
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
     row = await caller.read(persona_for, persona_id)
     view = await persona_view(*caller, persona_id, search=search)
-    return _form_page(row, form or filled_in(PersonaForm, row), refused, view=view)
+    origins = await origins_view(*caller, "persona", persona_id)
+    return _form_page(row, form or filled_in(PersonaForm, row), refused, view=view, origins=origins)
 
 
 def _form_page(
-    row: Persona | None, form: PersonaForm, refused: Refused | None = None, *, view: PersonaView | None = None
+    row: Persona | None,
+    form: PersonaForm,
+    refused: Refused | None = None,
+    *,
+    view: PersonaView | None = None,
+    origins: Sequence[OriginView] = (),
 ) -> HTMLResponse:
     was_changed = row is not None and refused is not None and refused.code == "stale"
     return page(
@@ -185,6 +193,7 @@ def _form_page(
         roles=ROLES,
         persona=row,
         view=view,
+        origins=origins,
     )
 
 

@@ -15,6 +15,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.dry_runs import story_choices
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.views.preset_fields import (
     changed_fields,
     field_differences,
@@ -319,6 +320,7 @@ async def preset_page(
         is_typed=form is not None,
         stories=stories,
         rendering=rendering,
+        origins=await origins_view(*caller, "preset", preset_id),
     )
 
 

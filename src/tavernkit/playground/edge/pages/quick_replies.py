@@ -12,6 +12,7 @@ from pydantic import Field
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.edge.api.requests import After
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.views.quick_replies import (
     BUTTON_LABELS,
     SET_LABELS,
@@ -237,6 +238,7 @@ async def _set_page(
         form=shown,
         differences=differences(shown, stored, SET_LABELS) if was_changed else (),
         labels=SET_LABELS,
+        origins=await origins_view(*caller, "quick_replies", set_id),
     )
 
 

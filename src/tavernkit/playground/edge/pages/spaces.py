@@ -8,11 +8,11 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
-from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.spaces import space_view
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, understood
-from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, imported_chats, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file
@@ -49,12 +49,7 @@ async def import_files(caller: PageCaller, space_id: UUID) -> Response:
         await space_for(session, space_id, caller.viewer, Access.ADMINISTER)
 
     async def import_one(data: bytes, name: str) -> ImportedItem:
-        imported = await import_chats(*caller, space_id, data, title=name)
-        if isinstance(imported, Job):
-            return ImportedItem(name=name, address=f"/spaces/{space_id}", report=None)
-        conversations, report = imported
-        first = conversations[0]
-        return ImportedItem(name=first.title, address=f"/conversations/{first.id}", report=report)
+        return imported_chats(name, space_id, await import_chats(*caller, space_id, data, title=name))
 
     outcomes = await take_in(caller.request, import_one, max_bytes=MAX_FILE_BYTES)
     library = render("_space_stories.html", view=await space_view(*caller, space_id))
@@ -120,4 +115,5 @@ async def _page(
         raise refused
     problem = refused.sentence if refused else ""
     view = await space_view(*caller, space_id, after=after, name_typed=name_typed, problem=problem)
-    return fresh_page("space.html", refused, view=view)
+    origins = await origins_view(*caller, "space", space_id)
+    return fresh_page("space.html", refused, view=view, origins=origins)

@@ -27,7 +27,15 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.characters.cards import LABELS, changes_between, embedded_book, fold, stored_card
+from tavernkit.playground.story.characters.cards import (
+    LABELS,
+    all_tags,
+    changes_between,
+    embedded_book,
+    fold,
+    stored_card,
+)
+from tavernkit.playground.story.characters.chats import ListedChat, chats_with, spaces_for_chats
 from tavernkit.playground.story.characters.embedded_book import read_draft
 from tavernkit.playground.story.characters.form import EMPTY, CardForm, form_of, form_of_character
 from tavernkit.playground.story.characters.importing import IMPORT_KIND, MAX_FILES
@@ -61,6 +69,8 @@ RECENT_VERSIONS = 5
 VERSIONS = 50
 PICTURES = 48
 RECENT_STORIES = 20
+RECENT_CHATS = 5
+SPACES_OFFERED = 50
 BOOK_ENTRIES = 50
 FIELDS = ("creator_notes", "description", "personality", "scenario")
 TECHNICAL = ("mes_example", "system_prompt", "post_history_instructions")
@@ -191,6 +201,14 @@ async def gallery_view(
     )
 
 
+class ChatsView(Value, frozen=True, kw_only=True):
+    """The conversations with a character that were changed last, and spaces that chats can be imported into."""
+
+    character_id: UUID
+    recent: tuple[ListedChat, ...]
+    spaces: tuple[Space, ...]
+
+
 async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Mapping[str, object]:
     """Everything a card says. Fields have a title and their text, rendered unless it is made for models; a greeting has
     a number that counts from 0, and None where only groups begin like this."""
@@ -202,6 +220,7 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
     texts = form_of(row.data).texts
     return {
         "row": row,
+        "tags": all_tags(row.tags, row.own_tags),
         "nickname": _shown(row.nickname or ""),
         "creator": _shown(texts["creator"]),
         "card_version": _shown(texts["character_version"]),
@@ -213,7 +232,18 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         "technical": tuple((LABELS[field], texts[field]) for field in TECHNICAL if texts[field].strip()),
         "book": None if card.character_book is None else _book_view(card.character_book),
         "versions": _with_ends(versions),
+        "chats": await chats_view(runtime, viewer, row.id),
     }
+
+
+async def chats_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> ChatsView:
+    """The conversations with a character, and where files can go."""
+    async with runtime.database.read() as session:
+        return ChatsView(
+            character_id=character_id,
+            recent=tuple(await chats_with(session, viewer, character_id, limit=RECENT_CHATS)),
+            spaces=tuple(await spaces_for_chats(session, viewer, character_id, limit=SPACES_OFFERED)),
+        )
 
 
 def edit_view(

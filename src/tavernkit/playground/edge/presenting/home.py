@@ -135,6 +135,8 @@ PAGES = (
     (_("Quick replies"), _("Buttons above the composer"), "/quick-replies"),
     (_("Pipelines"), _("Steps around each reply"), "/pipelines"),
     (_("Models"), _("Providers and API keys"), "/models"),
+    (_("Import"), _("From SillyTavern or RisuAI"), "/import"),
+    (_("Export"), _("To SillyTavern or RisuAI"), "/export"),
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )

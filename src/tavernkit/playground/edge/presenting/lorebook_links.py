@@ -28,6 +28,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "persona_id": (_("Persona"), "/personas/"),
     "space_id": (_("Space"), "/spaces/"),
     "conversation_id": (_("Conversation"), "/conversations/"),
+    "user_id": ("", ""),
 }
 """What each kind of place is called, and where its pages are."""
 
@@ -52,7 +53,8 @@ class PlaceFound(Value, frozen=True, kw_only=True):
 
 
 class LinksView(Value, frozen=True, kw_only=True):
-    """The links of one side. A book finds places by `search`; a place chooses from `books`."""
+    """The links of one side. A book finds places by `search`, and has the id of a person in whose stories it is not
+    used yet; a place chooses from `books`."""
 
     side: Literal["book", "place"]
     address: str
@@ -63,6 +65,7 @@ class LinksView(Value, frozen=True, kw_only=True):
     books: tuple[ChoiceView, ...] = ()
     search: str = ""
     found: tuple[PlaceFound, ...] = ()
+    everywhere: UUID | None = None
     problem: str = ""
 
 
@@ -79,8 +82,8 @@ async def book_links_view(
         rows=tuple(
             LinkRow(
                 link_id=one.link.id,
-                name=shown_name(one.name),
-                address=f"{KINDS[one.column][1]}{one.place_id}",
+                name=shown_name(one.name) if KINDS[one.column][1] else _("All stories"),
+                address=f"{KINDS[one.column][1]}{one.place_id}" if KINDS[one.column][1] else "",
                 is_enabled=one.link.enabled,
                 kind=KINDS[one.column][0],
             )
@@ -91,6 +94,7 @@ async def book_links_view(
         found=tuple(
             PlaceFound(column=column, id=id, name=shown_name(name), kind=KINDS[column][0]) for column, id, name in found
         ),
+        everywhere=None if any(one.link.user_id for one in links) else viewer.user_id,
         problem=problem,
     )
 

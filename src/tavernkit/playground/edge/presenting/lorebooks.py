@@ -216,6 +216,7 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
         "books": shown,
         "is_first": after is None,
         "next": cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
+        "user_id": viewer.user_id,
     }
 
 

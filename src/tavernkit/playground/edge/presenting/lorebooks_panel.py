@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 from uuid import UUID
 
 from sqlalchemy import or_, select
@@ -26,10 +26,10 @@ from tavernkit.playground.story.access.personas import locked_personas
 from tavernkit.playground.story.lorebooks.queries import card_book, lorebooks_page
 from tavernkit.values import Value
 
-BookPlace: TypeAlias = Literal["conversation", "space", "character", "persona"]
+BookPlace: TypeAlias = Literal["conversation", "space", "everywhere", "character", "persona"]
 
 BOOKS_SHOWN = 500
-ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")
+ORDER: tuple[BookPlace, ...] = get_args(BookPlace)
 
 
 class LinkedBookView(Value, frozen=True, kw_only=True):
@@ -67,14 +67,14 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
             for id in (member.character_id, member.persona_id if persona is None else persona.id)
             if id is not None
         }
-        links = await _links(session, conversation, names)
+        links = await _links(session, conversation, access.space.owner_id, names)
         # All at once: the session has them then for `card_book`.
         characters = (await session.scalars(select(Character).where(Character.id.in_(names)))).all()
         personas = (await session.scalars(select(Persona).where(Persona.id.in_(names)))).all()
         cards = {character.id: await card_book(session, character.id) for character in characters}
         own_books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
     owners = {row.id: row.owner_id for row in characters} | {row.id: row.owner_id for row in personas}
-    places = _places(access, conversation)
+    places = _places(viewer, access, conversation)
     books = [_book(link, book, viewer, access, names, owners, places) for link, book in links]
     books += [
         LinkedBookView(
@@ -102,7 +102,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
 
 
 async def _links(
-    session: AsyncSession, conversation: Conversation, cast: Collection[UUID]
+    session: AsyncSession, conversation: Conversation, owner_id: UUID, cast: Collection[UUID]
 ) -> list[tuple[LorebookLink, Lorebook]]:
     rows = await session.execute(
         select(LorebookLink, Lorebook)
@@ -111,6 +111,7 @@ async def _links(
             or_(
                 LorebookLink.conversation_id == conversation.id,
                 LorebookLink.space_id == conversation.space_id,
+                LorebookLink.user_id == owner_id,
                 LorebookLink.character_id.in_(cast),
                 LorebookLink.persona_id.in_(cast),
             ),
@@ -155,6 +156,8 @@ def _place(link: LorebookLink, access: SpaceAccess, names: Mapping[UUID, str]) -
         return "conversation", _("This conversation")
     if link.space_id is not None:
         return "space", _("Space: {name}", name=shown_name(access.space.name))
+    if link.user_id is not None:
+        return "everywhere", _("All stories")
     if link.character_id is not None:
         name = names.get(link.character_id)
         return "character", _("Character: {name}", name=name) if name else _("Character")
@@ -162,7 +165,7 @@ def _place(link: LorebookLink, access: SpaceAccess, names: Mapping[UUID, str]) -
     return "persona", _("Persona: {name}", name=persona) if persona else _("Persona")
 
 
-def _places(access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
+def _places(viewer: Viewer, access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
     """Where the viewer may add books."""
     if access.space.status != "active":
         return ()
@@ -171,4 +174,6 @@ def _places(access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView
         places.append(ChoiceView(value="conversation", label=_("This conversation")))
     if access.level >= Access.ADMINISTER:
         places.append(ChoiceView(value="space", label=_("Whole space")))
+    if access.space.owner_id == viewer.user_id:
+        places.append(ChoiceView(value="everywhere", label=_("All stories")))
     return tuple(places)

@@ -37,8 +37,9 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess, conver
 from tavernkit.playground.story.access.personas import AUTHOR_NAME, LOCKED_AVATAR, LOCKED_ID, with_locks
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.paths.pictures import pictures_of_swipes
+from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
-from tavernkit.playground.story.prompting.inputs import REASONING, prompt_text
+from tavernkit.playground.story.prompting.inputs import prompt_text
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.scripts import ShownTexts, StoredMessage, show_messages
 from tavernkit.playground.story.providers.queries import provider_in

@@ -47,6 +47,7 @@ class TrailView(Value, frozen=True, kw_only=True):
     kind: str = ""
     has_panel: bool = False
     may_begin: bool = False
+    may_import: bool = False
 
 
 def trail_title(space: str, conversation: str) -> str:
@@ -71,6 +72,7 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
         kind=KINDS.get(conversation.kind, ""),
         has_panel=is_inside,
         may_begin=access.level >= Access.TAKE_PART and space.status == "active",
+        may_import=access.level >= Access.ADMINISTER and space.status == "active",
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TypeAlias
+from uuid import UUID
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
+from tavernkit.playground.base.database.models import Conversation, Job
 from tavernkit.playground.base.languages import Sentence
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
@@ -33,6 +35,14 @@ class ImportedItem(Value, frozen=True, kw_only=True):
     report: ImportReport | None
 
 
+def imported_chats(name: str, space_id: UUID, imported: tuple[list[Conversation], ImportReport] | Job) -> ImportedItem:
+    """What a file of chats became: the first of its conversations, or a job that makes them in the space."""
+    if isinstance(imported, Job):
+        return ImportedItem(name=name, address=f"/spaces/{space_id}", report=None)
+    conversations, report = imported
+    return ImportedItem(name=conversations[0].title, address=f"/conversations/{conversations[0].id}", report=report)
+
+
 class ImportedView(Value, frozen=True, kw_only=True):
     """What became of a file: a refusal, or the thing at `address`, with remarks on what was not taken as it stood."""
 
@@ -49,13 +59,21 @@ ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[ImportedItem]]
 """Takes the bytes of a file, and its name without the ending."""
 
 
-async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) -> list[ImportedView]:
+ReadFields: TypeAlias = Callable[[Mapping[str, str]], None]
+"""Takes the other fields of a form, before the files."""
+
+
+async def take_in(
+    request: Request, import_one: ImportOne, *, max_bytes: int, read_fields: ReadFields | None = None
+) -> list[ImportedView]:
     """Import each file in the field `file`; `max_bytes` is for all of them together."""
     try:
         async with received_form(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as form:
             named = [(file.filename, file) for file in form.files if file.filename]
             if not named:
                 raise Refused("invalid", _("Choose a file first."))
+            if read_fields is not None:
+                read_fields(form.fields)
             return [
                 await _outcome(titled(name, _("File")), import_one(await file.read(), PurePath(name).stem))
                 for name, file in named

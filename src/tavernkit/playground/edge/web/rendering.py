@@ -22,6 +22,7 @@ from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
 from tavernkit.playground.story.artifacts.documents import in_words
+from tavernkit.playground.story.chatfiles.formats import FORMATS
 from tavernkit.playground.story.paths.pictures import MAX_PICTURE_BYTES, MAX_PICTURES
 
 _TIME = Markup('<time datetime="{}" data-local data-controller="local-time">{}</time>')
@@ -46,6 +47,7 @@ def templates() -> Environment:
     environment.globals["messages_of_scripts"] = messages_of_scripts
     environment.globals["asset"] = asset
     environment.globals["picture_limits"] = {"count": MAX_PICTURES, "megabytes": MAX_PICTURE_BYTES // 2**20}
+    environment.globals["chat_formats"] = FORMATS
     environment.filters["initials"] = initials
     environment.filters["local_time"] = local_time
     environment.filters["number"] = _number

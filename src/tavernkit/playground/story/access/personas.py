@@ -140,15 +140,19 @@ def named_persona(settings: Json) -> str:
     return settings if isinstance(settings, str) else ""
 
 
-async def persona_with_avatar(session: AsyncSession, user_id: UUID, avatar: str) -> Persona | None:
-    """The person's persona whose picture has this file name in SillyTavern."""
+async def persona_with_avatar(
+    session: AsyncSession, user_id: UUID, avatar: str, *, source_id: UUID | None = None
+) -> Persona | None:
+    """The person's persona whose picture has this file name in SillyTavern; with a source, one that came from it."""
     if not avatar:
         return None
     holds = type_coerce(Persona.file, Text).contains(f'"avatar": {json.dumps(avatar)}', autoescape=True)
     rows = await session.scalars(
         select(Persona).where(Persona.owner_id == user_id, holds).order_by(Persona.created_at, Persona.id)
     )
-    return next((row for row in rows if row.file.get("avatar") == avatar), None)
+    wanted = None if source_id is None else str(source_id)
+    found = (row for row in rows if wanted is None or row.file.get("source") == wanted)
+    return next((row for row in found if row.file.get("avatar") == avatar), None)
 
 
 async def lock_persona_of_chat(

@@ -11,6 +11,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import update
@@ -36,7 +37,11 @@ def fold(text: str) -> str:
 
 def search_text(name: str, nickname: str, creator: str, tags: Iterable[str]) -> str:
     """What a character is found by: a line each, and a line with a `#` for each tag."""
-    lines = [fold(name), fold(nickname), fold(creator), *(f"#{fold(tag)}" for tag in tags)]
+    return _with_tags([fold(name), fold(nickname), fold(creator)], tags)
+
+
+def _with_tags(names: Iterable[str], tags: Iterable[str]) -> str:
+    lines = [*names, *(f"#{fold(tag)}" for tag in tags)]
     return "".join(f"{line}\n" for line in lines)[:SEARCHED_CHARACTERS]
 
 
@@ -100,17 +105,37 @@ def embedded_book(row: Character) -> Book | None:
     return stored_card(row).character.character_book
 
 
+def all_tags(tags: Iterable[str], own_tags: Iterable[str]) -> list[str]:
+    """The tags that a card's owner has given it, and those that it says itself, each once."""
+    found: dict[str, str] = {}
+    for tag in (*own_tags, *tags):
+        found.setdefault(fold(tag), tag)
+    return list(found.values())
+
+
+def set_own_tags(row: Character, tags: Iterable[str]) -> None:
+    """Give a character these tags in place of those that its owner has given it. The card stays as it is, and is not
+    read."""
+    row.own_tags = all_tags((), _names(tags))
+    row.search_text = _with_tags(row.search_text.split("\n")[:NAME_LINES], all_tags(row.tags, row.own_tags))
+
+
+def _names(tags: Iterable[str]) -> list[str]:
+    return [tag for tag in (titled(tag, "") for tag in islice(tags, MAX_TAGS)) if tag]
+
+
 def fill(row: Character, card: CharacterCard) -> None:
     """Make a card the row's, and the columns say what it says."""
     character = card.character
-    tags = [tag for tag in (titled(tag, "") for tag in character.tags[:MAX_TAGS]) if tag]
     row.data = characters.write_card(card)
     row.name = titled(character.name, UNNAMED)
     row.nickname = titled(character.nickname or "", "") or None
     row.name_key = fold(row.name)[:200]
-    row.search_text = search_text(row.name, row.nickname or "", character.creator, tags)
+    row.tags = _names(character.tags)
+    row.search_text = search_text(
+        row.name, row.nickname or "", character.creator, all_tags(row.tags, row.own_tags or ())
+    )
     row.personality = storable(character.personality)
-    row.tags = tags
     row.supported_languages = [
         storable(language)[:20] for language in list(character.creator_notes_multilingual or {})[:MAX_TAGS]
     ]

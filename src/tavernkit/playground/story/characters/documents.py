@@ -36,6 +36,7 @@ class CharacterLineOut(StoredDocument):
     name: str
     nickname: str | None
     tags: list[str]
+    own_tags: list[str] = Field(description="Tags that you have given it, which the card knows nothing of.")
     spec_version: int = Field(description="The version of the card's specification that its file was written in.")
     version: int = Field(description="Grows with every change of the card.")
     avatar_sha256: str | None = Field(description="The picture, as PNG: `/blobs/{sha256}`.")
@@ -109,6 +110,12 @@ class CardFields(StrictModel):
         """What was named. Null means nothing there for what may be missing, and no change for everything else."""
         named = self.model_dump(exclude_unset=True, exclude={"version"})
         return {key: value for key, value in named.items() if value is not None or key in MAY_BE_MISSING}
+
+
+class OwnTags(StrictModel):
+    """The tags that a character gets beside those of its card."""
+
+    tags: Annotated[list[Short], Field(max_length=200)]
 
 
 AssetKind: TypeAlias = Literal["icon", "emotion", "background", "user_icon", "other"]

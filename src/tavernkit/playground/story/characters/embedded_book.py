@@ -42,7 +42,7 @@ async def edit_embedded_book(runtime: Runtime, viewer: Viewer, character_id: UUI
         if draft is None:
             book = embedded_book(row) or Book(name=row.name)
             draft = await store_book(
-                runtime, session, viewer.user_id, book, name=row.name, id=_draft_id(viewer, row.id)
+                runtime, session, viewer.user_id, book, name=book.name or row.name, id=_draft_id(viewer, row.id)
             )
             draft.data = {**draft.data, OF_CARD: {"character_id": str(row.id), "version": row.version}}
         return draft

@@ -101,6 +101,8 @@ def _shown_chunks(data: bytes) -> bytes | None:
     return b"".join([PNG_SIGNATURE, *kept])
 
 
+SPRITES = "sprites/"
+"""What the addresses of pictures begin with that lay in a folder beside the cards: no card refers to them."""
 MAX_FILE_BYTES = characters.CardLimits().file_bytes
 MAX_ASSETS_BYTES = 128 * 1024 * 1024
 MAX_NOTES = 20
@@ -141,6 +143,11 @@ def prepare(file: bytes, *, now: datetime | None = None) -> PreparedFile:
     """
     bundle = characters.load(file)
     chats = None if now is None or bundle.format != "byaf" else _chats(file, now)
+    return prepare_bundle(bundle, sha256=hashlib.sha256(file).hexdigest(), chats=chats)
+
+
+def prepare_bundle(bundle: Bundle, *, sha256: str, chats: PreparedChats | None = None) -> PreparedFile:
+    """The same for what is in a card file, or for what another application keeps elsewhere; `sha256` is of its file."""
     notes = [
         _note(f"{note.path}: {note.message}")
         for note in bundle.report.notes
@@ -159,7 +166,7 @@ def prepare(file: bytes, *, now: datetime | None = None) -> PreparedFile:
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [ngettext("and {count} more", "and {count} more", len(notes) - MAX_NOTES + 1)]
     return PreparedFile(
-        sha256=hashlib.sha256(file).hexdigest(),
+        sha256=sha256,
         card=card,
         picture=picture,
         assets=assets,
@@ -273,14 +280,19 @@ async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID,
     """The character as a card file. PNG carries the picture and the files that the card refers to; CHARX all files."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        files = await assets_of(session, row.id) if format in ("png", "charx") else []
-        blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
+        data = await written_card(session, row, format)
     ending, media_type = KINDS[format]
+    return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
+
+
+async def written_card(session: AsyncSession, row: Character, format: ExportFormat) -> bytes:
+    """The bytes of a card file."""
+    files = await assets_of(session, row.id) if format in ("png", "charx") else []
+    blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
     try:
-        data = await asyncio.to_thread(_written, row, format, files, blobs)
+        return await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
         raise Refused("invalid", _("The card cannot be exported: {reason}", reason=reason_of(error))) from None
-    return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 
 async def _blobs(session: AsyncSession, row: Character, files: Sequence[CharacterAsset]) -> dict[str, bytes]:

@@ -48,7 +48,7 @@ from tavernkit.playground.story.characters.cards import (
     revise,
     stored_card,
 )
-from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, PreparedFile, prepare, reason_of
+from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, SPRITES, PreparedFile, prepare, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character
 from tavernkit.playground.story.chatfiles.importing import ChatSource, PreparedChats, store_chats
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
@@ -107,17 +107,19 @@ async def store_file(
     target: Character | None = None,
     as_new: bool = False,
     same_name: Choice = "new",
+    links_book: bool = True,
 ) -> ImportedCharacter:
     """Put a file into this transaction. One person's files are stored one after the other, so that none is doubled.
 
     A different card of the same name by the same creator becomes a version only where somebody has chosen that:
-    creators publish several characters under one name.
+    creators publish several characters under one name. The lorebook that the card names is linked, unless the caller
+    does so by the file that it means.
     """
     await session.execute(select(User.id).where(User.id == owner_id).with_for_update(key_share=True))
     if target is not None:
-        return await _update(session, runtime, target, prepared)
+        return await _update(session, runtime, target, prepared, links_book=links_book)
     if as_new:
-        return await _add(session, runtime, owner_id, prepared)
+        return await _add(session, runtime, owner_id, prepared, links_book=links_book)
     known = await _made_by(session, owner_id, prepared)
     if known is not None:
         return known
@@ -236,7 +238,9 @@ def _is_alike(row: Character, prepared: PreparedFile) -> bool:
     return card.description == known.description or card.first_mes == known.first_mes
 
 
-async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared: PreparedFile) -> ImportedCharacter:
+async def _add(
+    session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared: PreparedFile, *, links_book: bool = True
+) -> ImportedCharacter:
     now = runtime.clock()
     row = Character(
         id=runtime.ids(),
@@ -264,7 +268,7 @@ async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared
         outcome="imported",
         character=row,
         sentence=sentence,
-        notes=(*prepared.notes, *await _link_book(session, runtime, row, before="")),
+        notes=(*prepared.notes, *(await _link_book(session, runtime, row, before="") if links_book else ())),
     )
 
 
@@ -272,7 +276,7 @@ async def _add_story(
     session: AsyncSession, runtime: Runtime, owner_id: UUID, row: Character, chats: PreparedChats
 ) -> None:
     """Make a story of the chats that came in one file with a character. A new version of a character has none."""
-    space, human = await space_for_chats(session, runtime, await session.get_one(User, owner_id), row)
+    space, human, _speakers = await space_for_chats(session, runtime, await session.get_one(User, owner_id), row)
     source = ChatSource(
         space_id=space.id,
         title=row.name,
@@ -291,7 +295,9 @@ def _chat_notes(prepared: PreparedFile) -> tuple[str, ...]:
     return (_("The chats in the file were not imported. To add them, import the file on the page of a space."),)
 
 
-async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile) -> ImportedCharacter:
+async def _update(
+    session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile, *, links_book: bool = True
+) -> ImportedCharacter:
     now = runtime.clock()
     changes = await _changes(session, row, prepared)
     if not changes:
@@ -301,12 +307,13 @@ async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepa
     await revise(session, runtime, row, prepared.card, "imported", now)
     row.file_sha256, row.spec_version = prepared.sha256, int(prepared.card.spec[1])
     await _replace_files(session, runtime, row, prepared)
+    linked = await _link_book(session, runtime, row, before=before) if links_book else ()
     return ImportedCharacter(
         outcome="updated",
         character=row,
         sentence=_updated_sentence(row),
         changes=changes,
-        notes=(*prepared.notes, *_chat_notes(prepared), *await _link_book(session, runtime, row, before=before)),
+        notes=(*prepared.notes, *_chat_notes(prepared), *linked),
     )
 
 
@@ -347,7 +354,9 @@ async def _changed_files(session: AsyncSession, row: Character, prepared: Prepar
     if prepared.picture is not None and prepared.picture.png.sha256 != row.avatar_sha256:
         changes.append(Change(field="picture", before=row.avatar_sha256, after=prepared.picture.png.sha256))
     if prepared.assets:
-        before = {asset.uri: asset.sha256 for asset in await assets_of(session, row.id)}
+        before = {
+            asset.uri: asset.sha256 for asset in await assets_of(session, row.id) if not asset.uri.startswith(SPRITES)
+        }
         after = {asset.uri: asset.blob.sha256 for asset in prepared.assets}
         if before != after:
             changes.append(Change(field="files", before=f"{len(before)} files", after=f"{len(after)} files"))
@@ -362,7 +371,9 @@ async def _replace_files(session: AsyncSession, runtime: Runtime, row: Character
         row.avatar_sha256, row.thumbnail_sha256 = prepared.picture.png.sha256, prepared.picture.thumbnail.sha256
     if prepared.assets:
         removed = await session.scalars(
-            delete(CharacterAsset).where(CharacterAsset.character_id == row.id).returning(CharacterAsset.sha256)
+            delete(CharacterAsset)
+            .where(CharacterAsset.character_id == row.id, ~CharacterAsset.uri.startswith(SPRITES))
+            .returning(CharacterAsset.sha256)
         )
         unused += removed.all()
         session.add_all(

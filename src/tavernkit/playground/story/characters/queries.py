@@ -24,7 +24,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
-from tavernkit.playground.story.characters.cards import fold, searched_tags
+from tavernkit.playground.story.characters.cards import all_tags, fold, searched_tags
 from tavernkit.values import Value
 
 Sort: TypeAlias = Literal["name", "recent", "created"]
@@ -42,12 +42,17 @@ class CharacterLine(Value, frozen=True, kw_only=True):
     nickname: str | None
     name_key: str
     tags: list[str]
+    own_tags: list[str]
     spec_version: int
     version: int
     avatar_sha256: str | None
     thumbnail_sha256: str | None
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def all_tags(self) -> list[str]:
+        return all_tags(self.tags, self.own_tags)
 
 
 class VersionLine(Value, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -36,7 +37,7 @@ from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.access.access import append_space_event
-from tavernkit.playground.story.characters.cards import fill, revise, stored_card
+from tavernkit.playground.story.characters.cards import fill, revise, set_own_tags, stored_card
 from tavernkit.playground.story.characters.documents import CharacterOut
 from tavernkit.playground.story.characters.files import read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
@@ -133,6 +134,7 @@ async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UU
             id=runtime.ids(),
             owner_id=viewer.user_id,
             spec_version=row.spec_version,
+            own_tags=row.own_tags,
             avatar_sha256=row.avatar_sha256,
             thumbnail_sha256=row.thumbnail_sha256,
             created_at=now,
@@ -173,6 +175,14 @@ async def set_avatar(
         unused += await _drop_icon(session, runtime, row)
         row.updated_at = now
         await remove_unused(session, unused)
+        return row
+
+
+async def change_own_tags(runtime: Runtime, viewer: Viewer, character_id: UUID, tags: Sequence[str]) -> Character:
+    """Give a character tags of one's own; the card and its versions stay as they are."""
+    async with runtime.database.write() as session:
+        row = await character_to_change(session, viewer, character_id, None)
+        set_own_tags(row, tags)
         return row
 
 
@@ -275,6 +285,7 @@ async def _drop_icon(session: AsyncSession, runtime: Runtime, row: Character) ->
 async def _empty(session: AsyncSession, row: Character) -> None:
     """Leave nothing of a character but its name and its small picture."""
     name, nickname = row.name, row.nickname
+    row.own_tags, row.file = [], {}
     fill(row, CharacterCard(character=characters.Character(name=name, nickname=nickname)))
     row.avatar_sha256 = row.file_sha256 = None
     for table in (CharacterAsset, CharacterVersion, LorebookLink):

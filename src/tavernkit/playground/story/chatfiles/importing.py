@@ -42,10 +42,12 @@ from tavernkit.playground.story.chatfiles.storing import (
     moment_before,
     new_chat,
     pieces_of,
+    state_before,
     store_rows,
 )
 from tavernkit.playground.story.lorebooks.documents import notes_of
 from tavernkit.playground.story.lorebooks.links import link_book_of_chat
+from tavernkit.playground.story.paths.state import State
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
@@ -94,20 +96,30 @@ async def import_chats(
         user_name, character_name = _names(access, [member for member, _ in await members_of(session, space_id)])
     source = ChatSource(
         space_id=space_id,
-        title=titled(title, "Imported chat", limit=180),
+        title=source_title(title),
         user_name=user_name,
         character_name=character_name,
         now=runtime.clock(),
     )
-    try:
-        files, report = await asyncio.to_thread(source.read, data)
-    except TavernKitError as error:
-        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
-    chats = await asyncio.to_thread(prepare_chats, files, data)
+    chats, report = await prepared_from(source, data)
     async with runtime.database.write() as session:
         access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
         stored = await store_chats(session, runtime, viewer, access, source, chats)
     return stored if isinstance(stored, Job) else (stored, report)
+
+
+def source_title(title: str) -> str:
+    """The title that a file gives to what it becomes; a number may follow it."""
+    return titled(title, "Imported chat", limit=180)
+
+
+async def prepared_from(source: ChatSource, data: bytes) -> tuple[PreparedChats, ImportReport]:
+    """The chats of a file, ready to be stored, or a refusal of one that cannot be read."""
+    try:
+        files, report = await asyncio.to_thread(source.read, data)
+    except TavernKitError as error:
+        raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
+    return await asyncio.to_thread(prepare_chats, files, data), report
 
 
 class PreparedChats(Value, frozen=True, kw_only=True):
@@ -161,11 +173,11 @@ async def store_chats(
                 now=now,
             )
             conversations.append(conversation)
-            moment = now
+            moment, state = now, chat.beginning
         speakers = SpeakerFinder(chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now)
-        rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
-        await store_rows(session, piece, conversation.id, rows, speakers, now=now)
-        moment = rows.moment
+        rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids, state=state)
+        await store_rows(session, rows, speakers, now=now)
+        moment, state = rows.moment, rows.state
         members = [*members, *((member, None) for member in speakers.new)]
     for conversation in conversations:
         await link_book_of_chat(runtime, session, viewer.user_id, conversation)
@@ -247,6 +259,7 @@ class _Import:
         self._files = files
         self._chat: NewChat | None = None
         self._moment = source.now
+        self._state: State = {}
 
     async def carry_out(self) -> None:
         pieces = pieces_of(self._files)
@@ -255,6 +268,7 @@ class _Import:
             if self._chat is None or piece.first == 0:
                 self._chat = await asyncio.to_thread(new_chat, self._files[piece.chat])
                 self._moment = moment_before(self._chat.file, piece.first, self._source.now)
+                self._state = state_before(self._chat, piece.first)
             await self._store(self._chat, piece, done + 1)
         self._work.check()
         await self._show(len(pieces))
@@ -272,7 +286,16 @@ class _Import:
         speakers = SpeakerFinder(
             chat.file, space, [*members, *prepared], home_id=job_id, own=own, ids=self._runtime.ids, now=now
         )
-        build = partial(build_rows, chat, piece, conversation_id, speakers, moment=self._moment, ids=self._runtime.ids)
+        build = partial(
+            build_rows,
+            chat,
+            piece,
+            conversation_id,
+            speakers,
+            moment=self._moment,
+            ids=self._runtime.ids,
+            state=self._state,
+        )
         rows = await asyncio.to_thread(build)
         async with self._runtime.database.write() as session:
             # First, because it locks the job: nobody who has lost it gets any further.
@@ -281,8 +304,8 @@ class _Import:
             if piece.first == 0:
                 title = self._source.title_of(piece.chat, len(self._files))
                 await begin_conversation(session, chat, id=conversation_id, space_id=job_id, title=title, now=now)
-            await store_rows(session, piece, conversation_id, rows, speakers, now=now)
-        self._moment = rows.moment
+            await store_rows(session, rows, speakers, now=now)
+        self._moment, self._state = rows.moment, rows.state
 
     async def _show(self, done: int) -> None:
         job_id, space_id = self._work.claim.job_id, self._source.space_id

@@ -10,7 +10,9 @@ leaves it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -22,10 +24,14 @@ from pydantic import ValidationError
 from tavernkit.chats import ChatFile, ChatHeader, ChatMessage, StrayLine
 from tavernkit.chats.dates import iso_date
 from tavernkit.playground.base.database.models import ConversationInjection, MessagePicture
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.chatfiles.pictures import has_pictures, pictures_in, written_extra
+from tavernkit.playground.story.chatfiles.pictures import has_pictures, named_in_files, pictures_in, written_extra
 from tavernkit.playground.story.paths.injections import MAX_INJECTIONS, MAX_NAME_CHARACTERS, InjectionIn
 from tavernkit.playground.story.paths.state import State
+from tavernkit.playground.story.paths.writing import REASONING
+from tavernkit.playground.story.settings_schema.resolving import read_patch
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
@@ -76,6 +82,7 @@ class ExportedSwipe(NamedTuple):
 class ExportedMessage(Value, frozen=True, kw_only=True):
     """A message as it is stored; `avatar` is the file of its author's card, which only groups tell."""
 
+    id: UUID
     name: str
     avatar: str | None
     role: str
@@ -103,11 +110,12 @@ def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
         theirs: dict[str, Json] = {} if info is None else {"info": info}
         if stored != text:
             theirs |= {"text": text, "text_id": str(text_id)}
+        said = message.extra if place == active else _extra(info)
         swipes.append(
             NewSwipe(
                 text_id=text_id,
                 text=stored,
-                metadata={**_object(ours.get("metadata")), THEIRS: theirs},
+                metadata={**_thoughts(said), **_object(ours.get("metadata")), THEIRS: theirs},
                 state_delta=_delta(ours.get("state_delta")),
                 pictures=tuple(_pictures(message.extra if place == active else None, info)),
             )
@@ -132,9 +140,28 @@ def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
     )
 
 
+def _extra(info: JsonObject | None) -> JsonObject:
+    """What a file says about a swipe beside its text."""
+    extra = None if info is None else info.get("extra")
+    return extra if isinstance(extra, dict) else {}
+
+
+def _thoughts(extra: JsonObject) -> dict[str, Json]:
+    """The reasoning that came with a swipe, as the metadata of swipes has it."""
+    thoughts = extra.get(REASONING)
+    stored = storable(thoughts) if isinstance(thoughts, str) else ""
+    return {REASONING: stored} if stored else {}
+
+
+def _with_thoughts(extra: JsonObject, metadata: JsonObject) -> JsonObject:
+    """The same with the reasoning that a swipe has now."""
+    thoughts = metadata.get(REASONING)
+    return extra if not thoughts or _thoughts(extra).get(REASONING) == thoughts else {**extra, REASONING: thoughts}
+
+
 def _pictures(shown: JsonObject | None, info: JsonObject | None) -> list[tuple[str, str, str]]:
     """The pictures of a swipe. What a file says about the one that is shown, it may say twice, and differently."""
-    further = pictures_in(_object((info or {}).get("extra")))
+    further = pictures_in(_extra(info))
     if shown is None:
         return further
     seen = pictures_in(shown)
@@ -149,18 +176,23 @@ def delta_of(message: ChatMessage) -> dict[str, Json] | None:
     return _delta(ours.get("state_delta"))
 
 
-def written_message(stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]) -> ChatMessage:
-    """A message as it stands in a file; `blobs` are the types and bytes of its pictures."""
+def written_message(
+    stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]], *, is_embedded: bool = True
+) -> ChatMessage:
+    """A message as it stands in a file; `blobs` are the types and bytes of its pictures. Unless pictures are embedded,
+    those that the file only named are named again."""
     kept = stored.metadata.get(THEIRS)
     message = _unwritten(stored) if not isinstance(kept, Mapping) else _as_read(stored, kept)
     own = _own(stored.metadata)
-    if own:
-        message = message.with_(extra={**message.extra, OURS: {"metadata": own}})
-    return _with_pictures(message, stored, blobs).with_(is_system=stored.visibility == "excluded")
+    said = _with_thoughts(message.extra, stored.swipes[stored.active].metadata)
+    if own or said is not message.extra:
+        message = message.with_(extra={**said, OURS: {"metadata": own}} if own else said)
+    message = _with_pictures(message, stored, blobs, is_embedded=is_embedded)
+    return message.with_(is_system=stored.visibility == "excluded")
 
 
 def _with_pictures(
-    message: ChatMessage, stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]
+    message: ChatMessage, stored: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]], *, is_embedded: bool
 ) -> ChatMessage:
     shown = stored.swipes[stored.active]
     is_shown_as_read = has_pictures(message.extra, shown.pictures)
@@ -168,12 +200,37 @@ def _with_pictures(
     for info, swipe in zip(message.swipe_info, stored.swipes, strict=False):
         extra = _object(info.get("extra"))
         as_read = has_pictures(extra, swipe.pictures) or (swipe is shown and is_shown_as_read)
-        written = written_extra(extra, swipe.pictures, blobs, as_read=as_read)
+        written = written_extra(extra, swipe.pictures, blobs, as_read=as_read, is_embedded=is_embedded)
         infos.append(info if written == extra else {**info, "extra": written})
-    return message.with_(
-        extra=written_extra(message.extra, shown.pictures, blobs, as_read=is_shown_as_read),
-        swipe_info=(*infos, *message.swipe_info[len(infos) :]),
-    )
+    seen = written_extra(message.extra, shown.pictures, blobs, as_read=is_shown_as_read, is_embedded=is_embedded)
+    return message.with_(extra=seen, swipe_info=(*infos, *message.swipe_info[len(infos) :]))
+
+
+def named_pictures(stored: ExportedMessage) -> set[str]:
+    """The hashes of the pictures that the file of a message only names."""
+    fields = _object(_object(stored.metadata.get(THEIRS)).get("fields"))
+    found = named_in_files(_object(fields.get("extra")))
+    return found.union(*(named_in_files(_extra(_object(_theirs(swipe).get("info")))) for swipe in stored.swipes))
+
+
+class ForkLinks(Value, frozen=True, kw_only=True):
+    """The files of the checkpoint and of the branches that were made from a message, without an ending."""
+
+    checkpoint: str = ""
+    branches: tuple[str, ...] = ()
+
+
+def with_links(message: ChatMessage, links: ForkLinks) -> ChatMessage:
+    """A message of a file that names what was made from it; what it names already stays."""
+    extra = dict(message.extra)
+    if links.checkpoint and extra.get("bookmark_link") != links.checkpoint:
+        extra["bookmark_link"] = links.checkpoint
+    named = extra.get("branches")
+    branches = list(named) if isinstance(named, list | tuple) else []
+    new = [name for name in links.branches if name not in branches]
+    if new:
+        extra["branches"] = [*branches, *new]
+    return message.with_(extra=extra)
 
 
 def _as_read(stored: ExportedMessage, kept: JsonObject) -> ChatMessage:
@@ -215,20 +272,23 @@ def _unwritten(stored: ExportedMessage) -> ChatMessage:
 
 def _infos(stored: ExportedMessage) -> tuple[JsonObject, ...]:
     """What the file says about each swipe, as far as it says anything about them."""
-    infos = [_info(swipe) for swipe in stored.swipes]
+    infos = [_info(swipe, is_shown=place == stored.active) for place, swipe in enumerate(stored.swipes)]
     while infos and infos[-1] is None:
         infos.pop()
     return tuple(info or {} for info in infos)
 
 
-def _info(swipe: ExportedSwipe) -> dict[str, Json] | None:
+def _info(swipe: ExportedSwipe, *, is_shown: bool) -> dict[str, Json] | None:
     theirs = swipe.metadata.get(THEIRS)
     ours = _ours(swipe)
     if not isinstance(theirs, Mapping):
-        return {"send_date": iso_date(swipe.created_at), "extra": {}, **ours}
-    if "info" not in theirs:
-        return ours or None
-    return {**_object(theirs["info"]), **ours}
+        return {"send_date": iso_date(swipe.created_at), "extra": _with_thoughts({}, swipe.metadata), **ours}
+    info = _object(theirs.get("info"))
+    # What belongs to the swipe that is shown stands in the message itself, and need not be said twice.
+    extra = _extra(info) if is_shown else _with_thoughts(_extra(info), swipe.metadata)
+    if extra and extra != _extra(info):
+        info["extra"] = extra
+    return {**info, **ours} if info or ours or "info" in theirs else None
 
 
 def _ours(swipe: ExportedSwipe) -> dict[str, Json]:
@@ -241,7 +301,7 @@ def _ours(swipe: ExportedSwipe) -> dict[str, Json]:
 
 
 def _own(metadata: JsonObject) -> dict[str, Json]:
-    return {key: value for key, value in metadata.items() if key != THEIRS}
+    return {key: value for key, value in metadata.items() if key not in (THEIRS, REASONING)}
 
 
 def _theirs(swipe: ExportedSwipe) -> JsonObject:
@@ -288,6 +348,11 @@ def _object(value: Json) -> dict[str, Json]:
 CHAT_FILE = "chat_file"
 """Where the settings of a conversation keep what its file said."""
 
+FROM_GROUP = "from_group"
+"""Where it says that the file had no header: what a header says stood in the file of the group."""
+GROUP_FILE = "group_file"
+"""Where the settings of a space keep what the file of its group said."""
+
 VARIABLE = "variables."
 INJECTIONS = "script_injects"
 """Where SillyTavern's files have injections, by name."""
@@ -310,14 +375,47 @@ def kept_of(chat: ChatFile) -> dict[str, Json]:
         header["unknown"] = dict(chat.header.unknown)
         kept["header"] = header
     if chat.strays:
-        kept["strays"] = [[stray.before, stray.text] for stray in chat.strays]
+        kept["strays"] = kept_strays(chat.strays)
     return kept
+
+
+MAX_STRAY_CHARACTERS = 4 * 1024 * 1024
+_LONG = 4096
+_ZLIB = "zlib"
+
+
+def kept_strays(strays: Iterable[StrayLine]) -> list[Json]:
+    """Stray lines as a conversation keeps them; long ones, which are mostly one byte many times, are compressed."""
+    kept: list[Json] = []
+    size = 0
+    for stray in strays:
+        is_long = len(stray.text) >= _LONG
+        text = _packed(stray.text) if is_long else stray.text
+        kept.append([stray.before, {_ZLIB: text} if is_long else text])
+        size += len(text)
+    if size > MAX_STRAY_CHARACTERS:
+        raise Refused(
+            "too_long",
+            _("Too much of the file is damaged: it has lines that are no messages. Remove them and import it again."),
+        )
+    return kept
+
+
+def _packed(text: str) -> str:
+    return b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"))).decode()
 
 
 def strays_of(kept: JsonObject) -> tuple[StrayLine, ...]:
     """The lines of a file that were no messages."""
-    strays = msgspec.convert(kept.get("strays", []), list[tuple[int, str]])
-    return tuple(StrayLine(before=before, text=text) for before, text in strays)
+    strays = msgspec.convert(kept.get("strays", []), list[tuple[int, str | dict[str, str]]])
+    return tuple(
+        StrayLine(before=before, text=text if isinstance(text, str) else _unpacked(text[_ZLIB]))
+        for before, text in strays
+    )
+
+
+def _unpacked(text: str) -> str:
+    return zlib.decompress(b64decode(text)).decode("utf-8", "surrogatepass")
 
 
 def variables_of(chat: ChatFile) -> State:
@@ -333,9 +431,9 @@ def beginning_of(chat: ChatFile) -> State:
     return dict(beginning) if isinstance(beginning, dict) else variables_of(chat)
 
 
-def note_patch(chat: ChatFile) -> dict[str, Json]:
-    """The author's note of the file as a patch of a conversation's settings."""
-    metadata = {} if chat.header is None else chat.header.chat_metadata
+def settings_of_file(metadata: JsonObject) -> dict[str, Any]:
+    """The author's note of a file, and what it puts in the place of its card's texts, as changes of a conversation's
+    settings. A note that nobody could have typed here is left out, and so is such a text."""
     note = {
         "text": metadata.get("note_prompt"),
         "interval": metadata.get("note_interval"),
@@ -343,7 +441,23 @@ def note_patch(chat: ChatFile) -> dict[str, Json]:
         "depth": metadata.get("note_depth"),
         "role": _named(_ROLES, metadata.get("note_role")),
     }
-    return {key: value for key, value in note.items() if value is not None}
+    patches: list[tuple[str, dict[str, Json]]] = [("authors_note", note)]
+    patches += [("prompt", {name: metadata.get(key) or None}) for name, key in _OVERRIDES.items()]
+    found: dict[str, Any] = {}
+    for group, values in patches:
+        own: dict[str, Json] = {name: value for name, value in values.items() if value is not None}
+        if own:
+            with suppress(Refused):
+                found |= read_patch({group: own}, "conversation")
+    return found
+
+
+_OVERRIDES = {
+    "scenario_override": "scenario",
+    "examples_override": "mes_example",
+    "system_prompt_override": "system_prompt",
+}
+"""The settings of a conversation that a file has under another name."""
 
 
 def injections_of_file(metadata: JsonObject) -> dict[str, InjectionIn]:
@@ -394,13 +508,14 @@ def written_header(
     character_name: str,
     beginning: JsonObject,
     state: JsonObject,
-    note: JsonObject,
+    settings: JsonObject,
     injections: Iterable[ConversationInjection] | None,
     persona: str | None = None,
+    main_chat: str | None = None,
 ) -> ChatHeader | None:
-    """The header of a file: as it was read, with the variables, the note and the injections as they are now; without
-    `injections`, those that were read. `persona` is the file name of the one that the chat is locked to; empty, it is
-    locked to none any more, and None leaves what was read.
+    """The header of a file: as it was read, with the variables, the settings and the injections as they are now;
+    without `injections`, those that were read. `persona` is the file name of the one that the chat is locked to; empty,
+    it is locked to none any more, and None leaves what was read. `main_chat` is the file that a branch was made from.
 
     A file that had none gets one only if there is something to say.
     """
@@ -413,9 +528,10 @@ def written_header(
     before = metadata.get("variables")
     if variables != (before if isinstance(before, dict) else {}):
         metadata["variables"] = variables
-    for key, value in _note_fields(note).items():
-        if key not in metadata or metadata[key] != value:
-            metadata[key] = value
+    metadata |= _changed_settings(metadata, kept or {}, settings)
+    if main_chat is not None:
+        metadata["main_chat"] = main_chat
+    _drop_ended(metadata, kept or {}, state)
     if injections is not None:
         metadata = _with_injections(metadata, injections)
     if persona:
@@ -429,15 +545,69 @@ def written_header(
     return header.with_(chat_metadata=metadata)
 
 
-def _note_fields(note: JsonObject) -> dict[str, Json]:
-    fields = {
-        "note_prompt": note.get("text"),
-        "note_interval": note.get("interval"),
-        "note_position": _POSITIONS.get(str(note.get("position"))),
-        "note_depth": note.get("depth"),
-        "note_role": _ROLES.get(str(note.get("role"))),
+APPLIED = "settings"
+"""Where a conversation keeps the names of the settings that it has from its file."""
+
+
+def _changed_settings(metadata: JsonObject, kept: JsonObject, settings: JsonObject) -> dict[str, Json]:
+    """What a file says otherwise than the settings of its conversation do now."""
+    note, prompt = _object(settings.get("authors_note")), _object(settings.get("prompt"))
+    now: dict[str, Json] = {
+        "authors_note.text": note.get("text"),
+        "authors_note.interval": note.get("interval"),
+        "authors_note.position": note.get("position"),
+        "authors_note.depth": note.get("depth"),
+        "authors_note.role": note.get("role"),
+        **{f"prompt.{name}": prompt.get(name) for name in _OVERRIDES},
     }
-    return {key: value for key, value in fields.items() if value is not None}
+    applied = msgspec.convert(kept.get(APPLIED, []), list[str])
+    before = {path: value for path, value in settings_of_file(metadata).items() if path in applied} if applied else {}
+    changed: dict[str, Json] = {}
+    for path, value in now.items():
+        key, numbers = _KEYS[path]
+        if value == before.get(path):
+            continue
+        if value is not None:
+            changed[key] = value if numbers is None else numbers.get(str(value))
+        elif isinstance(before[path], str) and numbers is None:
+            changed[key] = ""
+    return {key: value for key, value in changed.items() if value is not None}
+
+
+_KEYS: Mapping[str, tuple[str, Mapping[str, int] | None]] = {
+    "authors_note.text": ("note_prompt", None),
+    "authors_note.interval": ("note_interval", None),
+    "authors_note.position": ("note_position", _POSITIONS),
+    "authors_note.depth": ("note_depth", None),
+    "authors_note.role": ("note_role", _ROLES),
+    **{f"prompt.{name}": (key, None) for name, key in _OVERRIDES.items()},
+}
+"""What a file calls each setting, and the numbers that it has for its values."""
+
+TIMERS = "timers"
+"""Where a conversation keeps which of the timed effects of its file are part of the story's state, each under its key
+there: the kind of effect and the name of the entry."""
+_TIMED = "timedWorldInfo"
+
+
+def timed_effects(metadata: JsonObject) -> Iterator[tuple[str, str, LooseObject]]:
+    """The effects of lorebook entries that a file names: `sticky` or `cooldown`, the entry, and what is said of it."""
+    timed = _object(metadata.get(_TIMED))
+    for kind in ("sticky", "cooldown"):
+        for name, effect in _object(timed.get(kind)).items():
+            if isinstance(effect, Mapping):
+                yield kind, name, LooseObject(effect, ReportBuilder())
+
+
+def _drop_ended(metadata: dict[str, Json], kept: JsonObject, state: JsonObject) -> None:
+    """Take the effects out of a file that were in the story's state and are over."""
+    timers = _object(kept.get(TIMERS))
+    timed = {kind: _object(effects) for kind, effects in _object(metadata.get(_TIMED)).items()}
+    for key, place in timers.items():
+        kind, name = msgspec.convert(place, tuple[str, str])
+        if key not in state and name in timed.get(kind, {}):
+            del timed[kind][name]
+            metadata[_TIMED] = {**_object(metadata[_TIMED]), **timed}
 
 
 def _named(numbers: Mapping[str, int], value: Json) -> str | None:

@@ -117,17 +117,18 @@ class EntryOut(Document):
 
 
 class LinkPlace(StrictModel):
-    """Where a book is used; exactly one of the four."""
+    """Where a book is used; exactly one of the five."""
 
     space_id: UUID | None = None
     conversation_id: UUID | None = None
     character_id: UUID | None = None
     persona_id: UUID | None = None
+    user_id: UUID | None = Field(default=None, description="Your own id: in all your stories.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(1 for place in self.as_columns().values() if place is not None) != 1:
-            raise ValueError("name exactly one of space_id, conversation_id, character_id and persona_id")
+            raise ValueError("name exactly one of space_id, conversation_id, character_id, persona_id and user_id")
         return self
 
     def as_columns(self) -> dict[str, UUID | None]:

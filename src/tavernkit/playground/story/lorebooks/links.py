@@ -1,4 +1,4 @@
-"""Using lorebooks: in a space, in a conversation, with a character, with a persona.
+"""Using lorebooks: in all stories of a person, in a space, in a conversation, with a character, with a persona.
 
 Books that a card, a chat or a persona names are linked at the import, whichever of the two comes first.
 """
@@ -6,12 +6,12 @@ Books that a card, a chat or a persona names are linked at the import, whichever
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, exists, or_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -19,6 +19,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
+    ImportedFile,
     Lorebook,
     LorebookLink,
     Persona,
@@ -43,7 +44,10 @@ async def append_book_event(session: AsyncSession, lorebook_id: UUID, now: datet
 
 
 async def append_link_events(session: AsyncSession, links: Iterable[LorebookLink], now: datetime) -> None:
-    """Write an event into each conversation where these books count, and announce them once they are committed."""
+    """Write an event into each conversation where these books count, and announce them once they are committed.
+
+    Not for books in all stories of a person: those may be thousands, and whoever links one sees it.
+    """
     links = list(links)
     for space_id in await _spaces(session, links):
         await append_space_event(session, space_id, "lore", now)
@@ -148,31 +152,81 @@ def _link_behind(
     )
 
 
-async def places_that_name(session: AsyncSession, owner_id: UUID, name: str) -> list[dict[str, UUID | None]]:
-    """The person's characters, conversations and personas whose files name a book of this name."""
+async def places_that_name(
+    session: AsyncSession, owner_id: UUID, name: str, *, source_id: UUID | None = None
+) -> list[dict[str, UUID | None]]:
+    """The person's characters, conversations and personas whose files name a book of this name; with a source, those
+    that were imported from it."""
+    among = _all if source_id is None else _of_source(source_id)
+    return [place for called, place in await _named_places(session, owner_id, name, among) if called == name]
+
+
+async def places_of_single_files(session: AsyncSession, owner_id: UUID) -> dict[str, list[dict[str, UUID | None]]]:
+    """By the name of a book, the person's characters, conversations and personas that name it in their files, and came
+    with no folder."""
+    found: dict[str, list[dict[str, UUID | None]]] = {}
+    for called, place in await _named_places(session, owner_id, None, _of_no_source):
+        found.setdefault(called, []).append(place)
+    return found
+
+
+async def _named_places(
+    session: AsyncSession,
+    owner_id: UUID,
+    name: str | None,
+    among: Callable[[InstrumentedAttribute[UUID], str], ColumnElement[bool]],
+) -> list[tuple[str, dict[str, UUID | None]]]:
+    """Places whose files name this book, or any, each with the name."""
     cards = await session.execute(
         select(Character.id, Character.data).where(
-            Character.owner_id == owner_id, Character.status == "ready", _holds(Character.data, "world", name)
+            Character.owner_id == owner_id,
+            Character.status == "ready",
+            _holds(Character.data, "world", name),
+            among(Character.id, "character"),
         )
     )
     chats = await session.execute(
         select(Conversation.id, Conversation.settings)
         .join(Space, Space.id == Conversation.space_id)
-        .where(Space.owner_id == owner_id, _holds(Conversation.settings, "world_info", name))
+        .where(
+            Space.owner_id == owner_id,
+            _holds(Conversation.settings, "world_info", name),
+            among(Conversation.id, "conversation"),
+        )
     )
     personas = await session.execute(
-        select(Persona.id, Persona.file).where(Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name))
+        select(Persona.id, Persona.file).where(
+            Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name), among(Persona.id, "persona")
+        )
     )
-    return [
-        *({"character_id": id} for id, data in cards if book_name(data, *CARD) == name),
-        *({"conversation_id": id} for id, data in chats if book_name(data, *CHAT) == name),
-        *({"persona_id": id} for id, data in personas if book_name(data, *PERSONA) == name),
+    found: list[tuple[str, dict[str, UUID | None]]] = [
+        *((book_name(data, *CARD), {"character_id": id}) for id, data in cards),
+        *((book_name(data, *CHAT), {"conversation_id": id}) for id, data in chats),
+        *((book_name(data, *PERSONA), {"persona_id": id}) for id, data in personas),
     ]
+    return [(called, place) for called, place in found if called]
 
 
-def _holds(column: InstrumentedAttribute[dict[str, Json]], key: str, value: str) -> ColumnElement[bool]:
-    """Whether the text that a document is stored as has this field somewhere."""
-    return type_coerce(column, Text).contains(f"{json.dumps(key)}: {json.dumps(value)}", autoescape=True)
+def _all(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:  # noqa: ARG001 - whatever they are
+    return true()
+
+
+def _of_source(source_id: UUID) -> Callable[[InstrumentedAttribute[UUID], str], ColumnElement[bool]]:
+    def among(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
+        of_source = (ImportedFile.source_id == source_id, ImportedFile.target_kind == kind)
+        return id.in_(select(ImportedFile.target_id).where(*of_source))
+
+    return among
+
+
+def _of_no_source(id: InstrumentedAttribute[UUID], kind: str) -> ColumnElement[bool]:
+    return ~exists().where(ImportedFile.target_kind == kind, ImportedFile.target_id == id)
+
+
+def _holds(column: InstrumentedAttribute[dict[str, Json]], key: str, value: str | None) -> ColumnElement[bool]:
+    """Whether the text that a document is stored as has this field somewhere, with this text or any."""
+    written = '"' if value is None else json.dumps(value)
+    return type_coerce(column, Text).contains(f"{json.dumps(key)}: {written}", autoescape=True)
 
 
 async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> list[tuple[LorebookLink, str]]:
@@ -336,7 +390,8 @@ async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datet
 
 
 async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool) -> None:
-    """Spaces and conversations say for themselves who may; characters and personas are their owners' own."""
+    """Spaces and conversations say for themselves who may; characters, personas and all stories are their owners'
+    own."""
     space_id, conversation_id = place["space_id"], place["conversation_id"]
     if space_id is not None:
         await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)
@@ -344,6 +399,9 @@ async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, U
         await conversation_for(session, conversation_id, viewer, Access.TAKE_PART if changing else Access.READ)
     elif place["character_id"] is not None:
         await _check_character(session, viewer, place["character_id"], changing=changing)
+    elif place["user_id"] is not None:
+        if place["user_id"] != viewer.user_id:
+            raise not_found(_("account"))
     else:
         owner = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
         if owner != viewer.user_id:

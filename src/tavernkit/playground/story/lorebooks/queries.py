@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     LorebookLink,
     PromptSnapshot,
     Run,
+    Space,
     SpaceMembership,
 )
 from tavernkit.playground.base.languages import gettext as _
@@ -38,7 +39,7 @@ NO_FILTER = EntryFilter()
 RECENT_PROMPTS = 200
 """So many prompts are looked through for activated entries."""
 
-PLACES = ("space_id", "conversation_id", "character_id", "persona_id")
+PLACES = ("space_id", "conversation_id", "character_id", "persona_id", "user_id")
 """The columns of which one says where a book is used."""
 
 
@@ -235,8 +236,8 @@ Key: TypeAlias = tuple[UUID, int, datetime]
 class BooksInPlay(Value, frozen=True, kw_only=True):
     """Books by scope, each in the order of its place; the library's World Info knows what takes precedence.
 
-    `everywhere` are those of the space, SillyTavern's global ones. `own` is the book inside the speaker's card: the
-    library's stages find it there by themselves, so it stands apart.
+    `everywhere` are those for all stories of the space's owner and those of the space, SillyTavern's global ones. `own`
+    is the book inside the speaker's card: the library's stages find it there by themselves, so it stands apart.
     """
 
     everywhere: tuple[Book, ...] = ()
@@ -291,7 +292,12 @@ async def books_for(
 
     Not for a transaction that has changed a book itself.
     """
-    places = [LorebookLink.space_id == conversation.space_id, LorebookLink.conversation_id == conversation.id]
+    owner_id = select(Space.owner_id).where(Space.id == conversation.space_id).scalar_subquery()
+    places = [
+        LorebookLink.user_id == owner_id,
+        LorebookLink.space_id == conversation.space_id,
+        LorebookLink.conversation_id == conversation.id,
+    ]
     if speaker.character_id is not None:
         places.append(LorebookLink.character_id == speaker.character_id)
     if persona_id is not None:
@@ -311,7 +317,7 @@ async def books_for(
         return tuple(books[lorebook.id] for link, lorebook in links if is_here(link))
 
     return BooksInPlay(
-        everywhere=those(lambda link: link.space_id is not None),
+        everywhere=(*those(lambda link: link.user_id is not None), *those(lambda link: link.space_id is not None)),
         character=those(lambda link: link.character_id is not None),
         own=await card_book(session, speaker.character_id, cache),
         chat=those(lambda link: link.conversation_id is not None),

@@ -76,11 +76,12 @@ async def import_lorebook(
         book, report = await to_thread.run_sync(read_book, file)
     except TavernKitError as error:
         raise Refused("invalid", _("The file cannot be read: {reason}", reason=sentence_of(error))) from None
+    called = titled(book.name or name, NAMELESS)
     async with runtime.database.read() as session:
-        places = await places_that_name(session, viewer.user_id, titled(book.name or name, NAMELESS))
+        places = await places_that_name(session, viewer.user_id, called)
     async with runtime.database.write() as session:
         row = await store_book(
-            runtime, session, viewer.user_id, book, name=name, file_sha256=hashlib.sha256(file).hexdigest()
+            runtime, session, viewer.user_id, book, name=called, file_sha256=hashlib.sha256(file).hexdigest()
         )
         linked = await link_book(runtime, session, row.id, row.name, places)
         if linked:
@@ -95,17 +96,37 @@ async def store_book(
     owner_id: UUID,
     book: Book,
     *,
-    name: str = "",
+    name: str,
     file_sha256: str | None = None,
     id: UUID | None = None,
 ) -> Lorebook:
     """Write a book of the library into this transaction."""
-    row = _row(runtime, owner_id, titled(book.name or name, NAMELESS), book_form(book))
+    row = _row(runtime, owner_id, titled(name, NAMELESS), {})
     row.id = id or row.id
+    session.add(row)
+    await _write_book(runtime, session, row, book, file_sha256)
+    return row
+
+
+async def replace_book(runtime: Runtime, session: AsyncSession, row: Lorebook, book: Book, *, file_sha256: str) -> None:
+    """Let a book, which must be locked, say what another one says; it keeps its name and is used where it was."""
+    await session.execute(
+        delete(LorebookEntry).where(LorebookEntry.lorebook_id == row.id),
+        execution_options={"synchronize_session": False},
+    )
+    row.settings_version += 1
+    row.updated_at = runtime.clock()
+    await _write_book(runtime, session, row, book, file_sha256)
+    await append_book_event(session, row.id, row.updated_at)
+
+
+async def _write_book(
+    runtime: Runtime, session: AsyncSession, row: Lorebook, book: Book, file_sha256: str | None
+) -> None:
+    row.data = book_form(book)
     row.description = storable(book.description or "")
     row.file_sha256 = file_sha256
     row.entries_count = len(book.entries)
-    session.add(row)
     await session.flush()
     entries = enumerate(entry_forms(book))
 
@@ -113,7 +134,6 @@ async def store_book(
         lambda: [_entry_row(runtime, row, *each) for each in islice(entries, PIECE)]
     ):
         await insert_rows(session, LorebookEntry, rows)
-    return row
 
 
 async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, patch: PatchLorebook) -> Lorebook:
@@ -178,9 +198,13 @@ async def export_lorebook(
     """The name and the file: SillyTavern's world file, or the `character_book` of a card."""
     async with runtime.database.read() as session:
         row = await lorebook_of(session, viewer, lorebook_id)
-        forms = [entry.data for entry in await all_entries(session, row.id)]
-        write = as_character_book if character_book else as_world_info
-        return row.name, write(row.data, forms)
+        return row.name, await written_book(session, row, character_book=character_book)
+
+
+async def written_book(session: AsyncSession, row: Lorebook, *, character_book: bool = False) -> dict[str, Json]:
+    """A book as SillyTavern's world file, or as the `character_book` of a card."""
+    forms = [entry.data for entry in await all_entries(session, row.id)]
+    return (as_character_book if character_book else as_world_info)(row.data, forms)
 
 
 def entry_columns(entry: Entry) -> dict[str, Any]:

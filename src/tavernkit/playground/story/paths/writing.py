@@ -23,6 +23,9 @@ from tavernkit.playground.story.paths.state import message_added, shown_message
 
 MAX_MESSAGE_CHARACTERS = 100_000
 
+REASONING = "reasoning"
+"""Where the metadata of a swipe keeps the thoughts that came with it."""
+
 
 def clean_text(content: str, *, has_pictures: bool = False) -> str:
     """The text without the space around it and without what no database can hold; a blank one is refused, unless

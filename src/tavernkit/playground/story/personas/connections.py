@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import Text, select, type_coerce
@@ -143,10 +143,10 @@ async def written_connections(session: AsyncSession, user_id: UUID) -> dict[UUID
     return found
 
 
-async def add_connections(
-    runtime: Runtime, session: AsyncSession, viewer: Viewer, read: Sequence[tuple[Persona, Iterable[Connection]]]
-) -> None:
-    """Connect personas of a backup; a character that is not here is found by its name when it is."""
+async def characters_called(
+    session: AsyncSession, viewer: Viewer, read: Iterable[tuple[Persona, Iterable[Connection]]]
+) -> dict[str, UUID]:
+    """The characters whose names are those of the card files that personas of a backup are connected to."""
     keys = {one.key for _persona, connections in read for one in connections if one.kind == "character"}
     rows = await session.execute(
         select(Character.id, Character.name)
@@ -157,7 +157,17 @@ async def add_connections(
         )
         .order_by(Character.created_at, Character.id)
     )
-    ids = {f"{name}.png": id for id, name in rows}
+    return {f"{name}.png": id for id, name in rows}
+
+
+async def add_connections(
+    runtime: Runtime,
+    session: AsyncSession,
+    read: Iterable[tuple[Persona, Iterable[Connection]]],
+    ids: Mapping[str, UUID],
+) -> None:
+    """Connect personas with characters by the names of their card files; one that is not among these is found by its
+    name when it is here."""
     for persona, connections in read:
         used: set[UUID] = set()
         for position, one in enumerate(connections):

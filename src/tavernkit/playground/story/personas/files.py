@@ -59,7 +59,13 @@ def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
     document = parse_json(data, what="The backup of personas")
     if isinstance(document, dict) and isinstance(document.get("power_user"), dict):
         document = document["power_user"]
-    source = LooseObject(document if isinstance(document, dict) else {}, report)
+    personas = read_personas(LooseObject(document if isinstance(document, dict) else {}, report))
+    return personas, report.build("personas")
+
+
+def read_personas(source: LooseObject) -> list[BackedUp]:
+    """The personas in a backup, or in the `power_user` of settings."""
+    report = source.report
     names, described = source.object("personas"), source.nested("persona_descriptions")
     default = source.optional_text("default_persona")
     if len(names) > MAX_PERSONAS:
@@ -68,11 +74,10 @@ def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
         )
     if default is not None and default not in names:
         report.ignored("default_persona", _("the file has no persona “{name}”", name=storable(default[:100])))
-    personas = [
-        _read(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
+    return [
+        read_entry(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
         for avatar, name in list(names.items())[:MAX_PERSONAS]
     ]
-    return personas, report.build("personas")
 
 
 def write_backup(personas: list[BackedUp]) -> dict[str, Json]:
@@ -108,12 +113,13 @@ def _entry(persona: BackedUp) -> dict[str, Json]:
     }
     if not persona.entry:
         return now
-    before = _read(persona.name, LooseObject(persona.entry, ReportBuilder()))
+    before = read_entry(persona.name, LooseObject(persona.entry, ReportBuilder()))
     changed = {key: value for key, value in now.items() if getattr(persona, key) != getattr(before, key)}
     return {**persona.entry, **changed}
 
 
-def _read(name: Json, source: LooseObject) -> BackedUp:
+def read_entry(name: Json, source: LooseObject) -> BackedUp:
+    """The persona of this name, by what a backup says about it."""
     position = source.integer("position")
     if position not in _POSITIONS and position != _AFTER_CHARACTER:
         source.report.ignored(

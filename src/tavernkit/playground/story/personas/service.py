@@ -26,6 +26,7 @@ from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
 from tavernkit.playground.story.personas.connections import (
     add_connections,
+    characters_called,
     copy_connections,
     lock_chats,
     written_connections,
@@ -52,28 +53,45 @@ MAX_PICTURE_BYTES = 16 * 1024 * 1024
 
 async def import_picture(runtime: Runtime, viewer: Viewer, data: bytes, *, name: str) -> tuple[Persona, bool]:
     """A picture for the persona of its file name, or a new persona of that name; and whether it is new."""
-    picture = await _thumbnail(data)
+    picture = await to_thread.run_sync(read_thumbnail, data)
     name = storable(name).strip()[:200]
     async with runtime.database.write() as session:
-        await _lock_owner(session, viewer)
+        await lock_owner(session, viewer)
         found = await personas_for_picture(session, viewer, name)
-        row = found[0] if found else None
+        if found:
+            found[0].settings_version += 1
+        row = found[0] if found else await add_persona(runtime, session, viewer, **picture_alone(name))
+        await replace_picture(runtime, session, row, picture)
+        return row, not found
+
+
+def picture_alone(name: str, ending: str = ".png") -> dict[str, Any]:
+    """What is known about a persona of which there is nothing but a picture."""
+    return {"name": titled(name, NAMELESS), "file": {"avatar": f"{name}{ending}"}}
+
+
+async def add_persona(runtime: Runtime, session: AsyncSession, viewer: Viewer, **fields: Any) -> Persona:
+    """Write a new persona into this transaction."""
+    await _require_room(session, viewer)
+    row = _row(runtime, viewer, **fields)
+    session.add(row)
+    await session.flush()
+    return row
+
+
+async def replace_picture(runtime: Runtime, session: AsyncSession, row: Persona, picture: NewBlob | None) -> None:
+    """Give a persona another picture, or none."""
+    if picture is not None:
         await store(session, [picture], runtime.clock())
-        is_new = row is None
-        if row is None:
-            await _require_room(session, viewer)
-            row = _row(runtime, viewer, name=titled(name, NAMELESS), file={"avatar": f"{name}.png"})
-            session.add(row)
-        else:
-            row.settings_version += 1
-        before, row.avatar_sha256, row.updated_at = row.avatar_sha256, picture.sha256, runtime.clock()
-        await remove_unused(session, [before])
-        return row, is_new
+    before, row.avatar_sha256 = row.avatar_sha256, None if picture is None else picture.sha256
+    row.updated_at = runtime.clock()
+    await remove_unused(session, [before])
 
 
-async def _thumbnail(data: bytes) -> NewBlob:
+def read_thumbnail(data: bytes) -> NewBlob:
+    """A picture as personas have it, which is small; one that cannot be read is refused."""
     try:
-        return (await to_thread.run_sync(read_picture, data)).thumbnail
+        return read_picture(data).thumbnail
     except PictureError as error:
         raise Refused("invalid", sentence_of(error)) from None
 
@@ -82,24 +100,21 @@ async def set_picture(
     runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, *, settings_version: int
 ) -> Persona:
     """Give a persona a picture, which is kept small, or take it away."""
-    picture = None if data is None else await _thumbnail(data)
+    picture = None if data is None else await to_thread.run_sync(read_thumbnail, data)
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
         advance(row, settings_version, what=_("persona"), current=PersonaOut.of_row(row))
-        before = row.avatar_sha256
-        if picture is not None:
-            await store(session, [picture], runtime.clock())
-        row.avatar_sha256 = None if picture is None else picture.sha256
-        row.updated_at = runtime.clock()
-        await remove_unused(session, [before])
+        await replace_picture(runtime, session, row, picture)
         return row
 
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 """For all files that are imported at once."""
 NAMELESS = "Persona"
-_PLACE = ("position", "depth", "role")
+PLACE = ("position", "depth", "role")
 """Where the description stands in the prompt."""
+SAID = ("name", "title", "description", *PLACE)
+"""Everything that a persona says."""
 
 
 async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona:
@@ -108,7 +123,7 @@ async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> P
         await _check_picture(session, new.avatar_sha256)
         await _require_room(session, viewer)
         if new.is_default:
-            await _no_default(session, viewer)
+            await no_default(session, viewer)
         row = _row(runtime, viewer, **new.model_dump(exclude={"name", "title", "description"}))
         row.name, row.title = titled(new.name, NAMELESS), titled(new.title, "")
         row.description = storable(new.description)
@@ -123,7 +138,7 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
         await _check_picture(session, patch.avatar_sha256)
         advance(row, patch.settings_version, what=_("persona"), current=PersonaOut.of_row(row))
         if patch.is_default:
-            await _no_default(session, viewer, besides=row.id)
+            await no_default(session, viewer, besides=row.id)
         for field, value in patch.model_dump(exclude_none=True, include=set(PersonaFields.model_fields)).items():
             setattr(row, field, storable(value) if isinstance(value, str) else value)
         row.name, row.title = titled(row.name, NAMELESS), titled(row.title, "")
@@ -138,7 +153,7 @@ async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) 
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id)
         await _require_room(session, viewer)
-        copied = {name: getattr(row, name) for name in ("title", "description", "avatar_sha256", *_PLACE)}
+        copied = {name: getattr(row, name) for name in ("title", "description", "avatar_sha256", *PLACE)}
         copy = _row(runtime, viewer, name=f"{row.name[:190]} (copy)", **copied)
         session.add(copy)
         await session.flush()
@@ -170,7 +185,7 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
             "invalid", _("The file has no personas. Choose a persona backup or settings.json of SillyTavern.")
         )
     async with runtime.database.write() as session:
-        await _lock_owner(session, viewer)
+        await lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
         known = _Known(before)
         default = next((row for row in before if row.is_default), None)
@@ -182,7 +197,7 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
         met: list[tuple[Persona, Sequence[Connection]]] = []
         for one in backed_up:
             row = known.find(one)
-            said = {name: getattr(one, name) for name in ("name", "title", "description", *_PLACE)}
+            said = {name: getattr(one, name) for name in SAID}
             if row is None:
                 row = _row(runtime, viewer, **said)
                 rows.append(row)
@@ -207,7 +222,7 @@ async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tupl
                 report = report.with_(
                     notes=(*report.notes, Note(path="default_persona", outcome="ignored", message=sentence))
                 )
-        await add_connections(runtime, session, viewer, met)
+        await add_connections(runtime, session, met, await characters_called(session, viewer, met))
         await lock_chats(runtime, session, [row for row, _connections in met])
         return rows, len(backed_up) - len(rows), report
 
@@ -246,7 +261,7 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
                 title=row.title,
                 description=row.description,
                 connections=connections.get(row.id, ()),
-                **{name: getattr(row, name) for name in _PLACE},
+                **{name: getattr(row, name) for name in PLACE},
                 # A book that is not here could not be linked, so the name in the backup still stands.
                 lorebook=books.get(row.id, "" if named[row.id] in here else named[row.id]),
                 is_default=row.is_default,
@@ -272,13 +287,14 @@ async def _require_room(session: AsyncSession, viewer: Viewer, *, more: int = 1)
         raise Refused("conflict", _("You can have at most {most} personas. Delete some first.", most=MAX_PERSONAS))
 
 
-async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:
+async def lock_owner(session: AsyncSession, viewer: Viewer) -> None:
     """Two that change which persona is the default, or which there are, wait for each other."""
     await session.execute(select(User.id).where(User.id == viewer.user_id).with_for_update())
 
 
-async def _no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | None = None) -> None:
-    await _lock_owner(session, viewer)
+async def no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | None = None) -> None:
+    """Take the default from the persona that has it."""
+    await lock_owner(session, viewer)
     await session.execute(
         update(Persona)
         .where(Persona.owner_id == viewer.user_id, Persona.is_default, Persona.id.is_distinct_from(besides))

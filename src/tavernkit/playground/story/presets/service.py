@@ -82,12 +82,32 @@ async def import_preset(
     own = document.get("name")
     wanted = titled(own if isinstance(own, str) and own else name, NAMELESS)
     async with runtime.database.write() as session:
-        kind = kind_of(preset)
-        free = await free_name(session, viewer.user_id, kind, wanted)
-        row = _row(runtime, viewer.user_id, kind, free, document)
-        row.original = document
-        session.add(row)
-        return row, report
+        return await store_preset(runtime, session, viewer.user_id, kind_of(preset), wanted, document), report
+
+
+async def store_preset(
+    runtime: Runtime,
+    session: AsyncSession,
+    owner_id: UUID,
+    kind: str,
+    name: str,
+    document: dict[str, Json],
+    *,
+    id: UUID | None = None,
+) -> Preset:
+    """Write an imported preset into this transaction, under its name or a free one like it."""
+    row = _row(runtime, owner_id, kind, await free_name(session, owner_id, kind, titled(name, NAMELESS)), document)
+    row.id, row.original = id or row.id, document
+    session.add(row)
+    await session.flush()
+    return row
+
+
+def replace_preset(runtime: Runtime, row: Preset, document: dict[str, Json]) -> None:
+    """Let a preset, which must be locked, say what another file says; it keeps its name."""
+    row.data = row.original = document
+    row.settings_version += 1
+    row.updated_at = runtime.clock()
 
 
 async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset:
@@ -151,9 +171,14 @@ async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID |
     async with runtime.database.write() as session:
         if preset_id is not None:
             await preset_for(session, viewer, preset_id)
-        value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
-        await session.merge(SiteSetting(key=default_key(viewer.user_id), value=value, updated_at=runtime.clock()))
+        await store_default(runtime, session, viewer.user_id, preset_id)
         return preset_id
+
+
+async def store_default(runtime: Runtime, session: AsyncSession, user_id: UUID, preset_id: UUID | None) -> None:
+    """Write which preset a person's new spaces use into this transaction."""
+    value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
+    await session.merge(SiteSetting(key=default_key(user_id), value=value, updated_at=runtime.clock()))
 
 
 async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt) -> tuple[Preset, ChatPreset]:

@@ -36,7 +36,7 @@ from tavernkit.prompt.trace import Instrumenter, TraceCollector, TraceStage
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
-from tavernkit.sillytavern import AuthorsNote, SillyTavernResult, Story
+from tavernkit.sillytavern import AuthorsNote, CharacterNote, NotePlacement, SillyTavernResult, Story
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import InsertionStrategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
@@ -143,6 +143,11 @@ _STICKY = f"{LORE_TIMERS}sticky."
 _COOLDOWN = f"{LORE_TIMERS}cooldown."
 
 
+def timer(kind: str, effect: str, timed: TimedEffect) -> tuple[str, Json]:
+    """An effect, `sticky` or `cooldown`, as the state of a story has it: its key, and its value."""
+    return f"{LORE_TIMERS}{kind}.{storable(effect)}", msgspec.to_builtins(timed)
+
+
 def variables_in(state: State, global_variables: Mapping[str, Json]) -> Variables:
     """The variables, in a store of the prompt's own: what macros write is kept only with the reply."""
     return Variables(dict(_below(VARIABLES, state)), global_variables)
@@ -163,8 +168,8 @@ def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState
     delta = changed_delta(None, set=changed[0], unset=changed[1])
     if timed is not None:
         timers = {
-            **{_STICKY + storable(name): msgspec.to_builtins(effect) for name, effect in timed.sticky.items()},
-            **{_COOLDOWN + storable(name): msgspec.to_builtins(effect) for name, effect in timed.cooldown.items()},
+            **dict(timer("sticky", name, effect) for name, effect in timed.sticky.items()),
+            **dict(timer("cooldown", name, effect) for name, effect in timed.cooldown.items()),
         }
         put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
         delta = changed_delta(delta, set=put, unset=gone)
@@ -213,13 +218,18 @@ def _effects(prefix: str, state: State) -> dict[str, TimedEffect]:
 def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
     """Everything about the chat beside the character, the person, the history and the preset."""
     cast, books = inputs.cast, inputs.books
-    prompt, world_info = inputs.settings.prompt, inputs.settings.world_info
+    prompt, world_info, note = inputs.settings.prompt, inputs.settings.world_info, inputs.settings.authors_note
     return Story(
         settings=chosen.settings,
         macros=prompt.macro_engine,
         world_info=LibraryWorldInfo(**dict(world_info) | {"strategy": InsertionStrategy[world_info.strategy.upper()]}),
         persona=cast.persona,
-        note=AuthorsNote(**dict(inputs.settings.authors_note)),
+        note=AuthorsNote(**{name: getattr(note, name) for name in AuthorsNote.__struct_fields__}),
+        character_note=CharacterNote(
+            text=note.character_text, placement=NotePlacement[note.character_placement.upper()]
+        )
+        if note.character_text
+        else None,
         group=cast.group,
         speaker=None if cast.group is None else cast.avatar,
         character_books=books.character,
@@ -236,7 +246,8 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         scenario=prompt.scenario_override or "",
         examples=prompt.examples_override or "",
         system_prompt=prompt.system_prompt_override or "",
-        character_tags=cast.character.tags,
+        character_file=cast.file,
+        character_tags=cast.tags,
         chat_id=str(inputs.chat_id),
         zone=inputs.now.tzinfo or UTC,
     )

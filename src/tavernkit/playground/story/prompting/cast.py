@@ -5,6 +5,7 @@ platform's rules.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.access.access import story_user
-from tavernkit.playground.story.access.personas import members_with_locks
+from tavernkit.playground.story.access.personas import character_key, members_with_locks
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
@@ -59,10 +60,13 @@ _ROLES: Mapping[str, ExtensionRole] = {"system": "system", "user": "user", "assi
 
 class PromptCast(Value, frozen=True, kw_only=True):
     """`voice` is the membership whose character the prompt is about: the speaker, or, when a person is spoken for, the
-    character that they talk to. `group` is there when several characters are."""
+    character that they talk to. `group` is there when several characters are. Lore is limited to characters by the name
+    of their `file` and their `tags`: those of the card, the owner's, and the ids of these in SillyTavern."""
 
     voice: models.SpaceMembership
     character: Character
+    file: str = ""
+    tags: tuple[str, ...] = ()
     user: User
     person: models.SpaceMembership | None = None
     persona_id: UUID | None = None
@@ -89,7 +93,8 @@ async def load_cast(
         # It was removed a moment ago, and still finishes what it was asked for.
         characters.append(speaker)
     voice = speaker if speaker.kind == "character" else await _partner(session, conversation.id, characters)
-    cards = await _cards(session, characters)
+    rows = await _rows(session, characters)
+    cards = _cards(rows, characters)
     if voice is None or voice.id not in cards:
         raise UnpromptableError(_("The character was deleted. Add a character to the space and retry."))
     person = person_of(members, speaker)
@@ -105,6 +110,8 @@ async def load_cast(
     return PromptCast(
         voice=voice,
         character=cards[voice.id],
+        file=_file(rows[voice.character_id]),
+        tags=(*cards[voice.id].tags, *_own_tags(rows[voice.character_id])),
         user=user,
         person=person,
         persona_id=None if persona is None else persona.id,
@@ -141,17 +148,32 @@ async def _partner(
     return next((member for member in characters if member.id == spoke), characters[0] if characters else None)
 
 
-async def _cards(session: AsyncSession, members: Sequence[models.SpaceMembership]) -> dict[UUID, Character]:
-    """The card of each member that has one, under the name that the member has here."""
-    rows = {
-        row.id: row
-        for row in await session.scalars(
-            select(models.Character).where(
-                models.Character.id.in_([member.character_id for member in members]),
-                models.Character.status.in_(("ready", "deleting")),
-            )
+async def _rows(
+    session: AsyncSession, members: Sequence[models.SpaceMembership]
+) -> dict[UUID | None, models.Character]:
+    found = await session.scalars(
+        select(models.Character).where(
+            models.Character.id.in_([member.character_id for member in members]),
+            models.Character.status.in_(("ready", "deleting")),
         )
-    }
+    )
+    return {row.id: row for row in found}
+
+
+def _file(row: models.Character) -> str:
+    """What SillyTavern calls the file of a card, without its ending; of one that was made here, what it would be."""
+    return PurePath(str(row.file.get("avatar") or character_key(row.name))).stem
+
+
+def _own_tags(row: models.Character) -> tuple[str, ...]:
+    ids = row.file.get("tags", {})
+    return (*row.own_tags, *(id for id, name in ids.items() if name in row.own_tags))
+
+
+def _cards(
+    rows: Mapping[UUID | None, models.Character], members: Sequence[models.SpaceMembership]
+) -> dict[UUID, Character]:
+    """The card of each member that has one, under the name that the member has here."""
     return {
         member.id: library_character(rows[member.character_id]).with_(name=member.cached_display_name)
         for member in members

@@ -31,6 +31,7 @@ from tavernkit.playground.story.paths.injections import injections_of
 from tavernkit.playground.story.paths.pictures import SentPicture, newest_pictures, picture_data
 from tavernkit.playground.story.paths.state import State, end_of_path, state_at, visible_message
 from tavernkit.playground.story.paths.variables import read_globals
+from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.cast import PromptCast, UnpromptableError, load_cast
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.prompting.scripts import OwnScripts, own_scripts
@@ -40,9 +41,6 @@ from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.values import Json, Value
-
-REASONING = "reasoning"
-"""Where the metadata of a swipe keeps the thoughts that came with it."""
 
 WORDINGS = "wordings"
 """Where the metadata of a person's swipe keeps what steps have made of it: the text that they were made of, and each

@@ -18,6 +18,7 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Row, Text, delete, func, select, type_coerce
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
@@ -68,11 +69,15 @@ async def note_removed_prompts(session: AsyncSession) -> None:
 async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
     """Remove the blocks that no prompt refers to; how many. Broken off anywhere, it is done again the next time."""
     sweep: dict[str, object] = {"sweep": str(runtime.ids()), "is_over": False}
-    async with runtime.database.write() as session:
-        last = await session.get(SiteSetting, SWEPT)
-        if last is not None and last.value["is_over"]:
-            return 0
-        await session.merge(SiteSetting(key=SWEPT, value=sweep, updated_at=runtime.clock()))
+    try:
+        async with runtime.database.write() as session:
+            last = await session.get(SiteSetting, SWEPT)
+            if last is not None and last.value["is_over"]:
+                return 0
+            await session.merge(SiteSetting(key=SWEPT, value=sweep, updated_at=runtime.clock()))
+    except IntegrityError:
+        # Another worker has begun at the same moment.
+        return 0
     used = _UsedBlocks(since=runtime.clock() - LATE)
     await _read_all(runtime, used, until)
     removed, after = 0, ""

@@ -19,8 +19,8 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.paths.injections import with_used
 from tavernkit.playground.story.paths.variables import GlobalChanges
+from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
-from tavernkit.playground.story.prompting.inputs import REASONING
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 

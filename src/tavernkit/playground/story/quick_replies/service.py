@@ -50,7 +50,7 @@ async def create_set(runtime: Runtime, viewer: Viewer, new: NewQuickReplySet) ->
         for button in new.buttons:
             data = _with_button(data, button)
         row = await _add(runtime, session, viewer, data)
-        await _use(runtime, session, row, {"user_id": viewer.user_id})
+        await use_at(runtime, session, row, {"user_id": viewer.user_id})
         return row
 
 
@@ -94,10 +94,24 @@ async def import_set(runtime: Runtime, viewer: Viewer, file: bytes, *, name: str
         raise Refused("invalid", _("The file has no quick replies. Choose a quick reply set of SillyTavern."))
     data, original, report = read
     async with runtime.database.write() as session:
-        await _require_room(session, viewer)
-        row = await _add(runtime, session, viewer, data, file=original)
-        await _use(runtime, session, row, {"user_id": viewer.user_id})
+        row = await store_set(runtime, session, viewer, data, file=original)
+        await use_at(runtime, session, row, {"user_id": viewer.user_id})
         return row, report
+
+
+async def store_set(
+    runtime: Runtime, session: AsyncSession, viewer: Viewer, data: dict[str, Any], *, file: dict[str, Any]
+) -> QuickReplySet:
+    """Write a set that was read from a file into this transaction, under its name or a free one like it."""
+    await _require_room(session, viewer)
+    return await _add(runtime, session, viewer, data, file=file)
+
+
+def replace_set(runtime: Runtime, row: QuickReplySet, data: dict[str, Any], *, file: dict[str, Any]) -> None:
+    """Let a set, which must be locked, say what another file says; it keeps its name and is used where it was."""
+    row.data, row.file = {**data, "name": row.data["name"]}, file
+    row.settings_version += 1
+    row.updated_at = runtime.clock()
 
 
 def exported_set(row: QuickReplySet) -> dict[str, Any]:
@@ -179,7 +193,7 @@ async def use_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: NewPlac
     async with runtime.database.write() as session:
         row = await set_for(session, viewer, set_id, lock=True)
         columns = await _columns(session, viewer, place)
-        return await _use(runtime, session, row, columns, visible=place.visible)
+        return await use_at(runtime, session, row, columns, visible=place.visible)
 
 
 async def disuse_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: Place) -> None:
@@ -211,9 +225,10 @@ def _at(columns: dict[str, Any]) -> list[Any]:
     return [getattr(QuickReplyLink, column) == value for column, value in columns.items() if value is not None]
 
 
-async def _use(
+async def use_at(
     runtime: Runtime, session: AsyncSession, row: QuickReplySet, columns: dict[str, UUID], *, visible: bool = True
 ) -> QuickReplyLink:
+    """Use a set at a place, behind those that are there."""
     there = list(await session.scalars(select(QuickReplyLink).where(*_at(columns))))
     link = next((link for link in there if link.set_id == row.id), None)
     if link is None:

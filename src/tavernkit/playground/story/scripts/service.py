@@ -87,7 +87,7 @@ async def add_scripts(
     runtime: Runtime, viewer: Viewer, scope: Scope, holder_id: UUID, kind: ScriptKind, scripts: Sequence[JsonObject]
 ) -> ChangedScript:
     """Put new scripts behind the others; the last of them is returned."""
-    new = [_checked(kind, _complete(runtime, kind, script)) for script in scripts]
+    new = [completed(runtime, kind, script) for script in scripts]
 
     def change(listed: list[Fields]) -> list[Fields]:
         return [*listed, *new]
@@ -277,10 +277,12 @@ def new_script(kind: ScriptKind) -> Fields:
     }
 
 
-def _complete(runtime: Runtime, kind: ScriptKind, script: JsonObject) -> Fields:
-    """SillyTavern's scripts have an id each."""
+def completed(runtime: Runtime, kind: ScriptKind, script: JsonObject) -> Fields:
+    """A new script as it is stored, unless it is too long. SillyTavern's have an id each."""
     fields = presentable(dict(script))
-    return {"id": str(runtime.ids()), **fields} if kind == "sillytavern" and not fields.get("id") else fields
+    if kind == "sillytavern" and not fields.get("id"):
+        fields = {"id": str(runtime.ids()), **fields}
+    return _checked(kind, fields)
 
 
 def _read(kind: ScriptKind, source: LooseObject) -> None:
@@ -359,16 +361,23 @@ async def _change_own(
             _check_own(viewer, holder_id)
             await session.execute(select(User.id).where(User.id == holder_id).with_for_update(key_share=True))
             owner = {"owner_id": holder_id}
-        row: ScriptList | None = await session.scalar(select(ScriptList).filter_by(**owner))
-        now = runtime.clock()
-        if row is None:
-            row = ScriptList(id=runtime.ids(), data={}, settings_version=0, created_at=now, **owner)
-            session.add(row)
-        listed = _changed(row.data.get(kind), change)
-        row.data = {**row.data, kind: listed}
-        row.settings_version += 1
-        row.updated_at = now
-        return listed
+        return await change_list(session, runtime, owner, kind, change)
+
+
+async def change_list(
+    session: AsyncSession, runtime: Runtime, owner: dict[str, UUID], kind: ScriptKind, change: Change
+) -> list[Fields]:
+    """Write the list of a person or of a space, who must be locked, in this transaction."""
+    row: ScriptList | None = await session.scalar(select(ScriptList).filter_by(**owner))
+    now = runtime.clock()
+    if row is None:
+        row = ScriptList(id=runtime.ids(), data={}, settings_version=0, created_at=now, **owner)
+        session.add(row)
+    listed = _changed(row.data.get(kind), change)
+    row.data = {**row.data, kind: listed}
+    row.settings_version += 1
+    row.updated_at = now
+    return listed
 
 
 async def _change_card(

@@ -14,14 +14,20 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 
 
 def read_sillytavern_file(file: bytes) -> JsonObject:
-    """A patch for the settings of a space, of what the file says; raises ParseError.
+    """A patch for the settings of a space, of what the file says; raises ParseError."""
+    return space_patch(open_settings(file))
 
-    A value that the setting cannot be is left out.
-    """
+
+def open_settings(file: bytes) -> LooseObject:
+    """The settings of SillyTavern as they stand in their file; raises ParseError for a file of anything else."""
     document = parse_json(file, what="The settings file")
     if not isinstance(document, dict) or not isinstance(document.get("power_user"), dict):
         raise ParseError(_("The file is not a settings.json of SillyTavern. Choose the one in the folder of its user."))
-    source = LooseObject(document, ReportBuilder())
+    return LooseObject(document, ReportBuilder())
+
+
+def space_patch(source: LooseObject) -> dict[str, dict[str, Json]]:
+    """What a space can take over of the settings; a value that the setting cannot be is left out."""
     patch: dict[str, dict[str, Json]] = {"prompt": {}, "world_info": {}}
     engine = macro_engine(source)
     if engine is not None:

@@ -344,6 +344,23 @@ class AuthorsNoteGroup(SettingsGroup):
     """1 inserts the note into every prompt, 2 with every second user message; 0 is never."""
     scan: Annotated[bool, Leaf(label=_("Scan for World Info"))] = False
     """The note is scanned for keys of lorebook entries."""
+    character_text: Annotated[
+        str, Leaf(label=_("Note of the character"), layers=OF_MEMBERS, rows=3), Field(max_length=MAX_TEXT)
+    ] = ""
+    """A note for replies of this character, beside the note of the chat or in its place."""
+    character_placement: Annotated[
+        Literal["replace", "before", "after"],
+        Leaf(
+            label=_("Place of the character's note"),
+            layers=OF_MEMBERS,
+            labels={
+                "replace": _("Instead of the note"),
+                "before": _("Before the note"),
+                "after": _("After the note"),
+            },
+        ),
+    ] = "replace"
+    """Where the note of the character stands."""
 
 
 PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]

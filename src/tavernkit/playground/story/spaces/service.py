@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -83,6 +83,14 @@ async def finish_removing_space(work: JobWork) -> dict[str, Any]:
     Messages go some at a time, so that others need not wait long before they can write.
     """
     space_id = UUID(work.claim.payload["space_id"])
+    await remove_in_steps(work, space_id, work.report)
+    return {"space_id": str(space_id)}
+
+
+async def remove_in_steps(
+    work: JobWork, space_id: UUID, report: Callable[[int, int], Awaitable[None]] | None = None
+) -> None:
+    """Remove a space that nobody sees any more, as part of a job; `report` gets how far that has come."""
     database = work.runtime.database
     async with database.write() as session:
         await _cut_branches(session, space_id)
@@ -95,10 +103,10 @@ async def finish_removing_space(work: JobWork) -> dict[str, Any]:
                 has_more = await _remove_some_messages(session, conversation_id)
         async with database.write() as session:
             await remove_conversation_rows(session, conversation_id)
-        await work.report(done + 1, len(conversations) + 1)
+        if report is not None:
+            await report(done + 1, len(conversations) + 1)
     async with database.write() as session:
         await remove_space(session, space_id)
-    return {"space_id": str(space_id)}
 
 
 async def _cut_branches(session: AsyncSession, space_id: UUID) -> None:
@@ -282,14 +290,29 @@ async def open_space(
 
 
 async def space_for_chats(
-    session: AsyncSession, runtime: Runtime, owner: User, character: Character
-) -> tuple[Space, SpaceMembership]:
-    """Put a space with a character, and no conversation yet, into this transaction; its owner takes part as the last
-    time."""
+    session: AsyncSession,
+    runtime: Runtime,
+    owner: User,
+    *characters: Character,
+    name: str = "",
+    persona_id: UUID | None = None,
+    user_name: str = "",
+) -> tuple[Space, SpaceMembership, list[SpaceMembership]]:
+    """Put a space with these characters, and no conversation yet, into this transaction; without a persona or a name,
+    its owner takes part as the last time. The owner's membership comes first, then those of the characters."""
     human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
+    human.persona_id, human.name_override = persona_id, None if persona_id else titled(user_name, "") or None
+    if persona_id is None and human.name_override is None:
+        await _be_as_before(session, owner, human)
+    space, speakers = await _add_space(session, runtime, human, characters, kind="playground", name=name)
+    return space, human, speakers
+
+
+async def name_as_before(session: AsyncSession, owner: User) -> str:
+    """What a person is called who takes part as the last time."""
+    human = SpaceMembership(kind="human", user_id=owner.id, role="owner", persona="")
     await _be_as_before(session, owner, human)
-    space, _ = await _add_space(session, runtime, human, [character], kind="playground", name="")
-    return space, human
+    return await display_name(session, human)
 
 
 async def _add_space(

@@ -1,0 +1,1 @@
+"""Importing whole folders of other applications, and exporting everything as one."""

@@ -1,0 +1,26 @@
+"""Importing RisuAI's backups: which code imports which part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tavernkit.migration.files import FileKind
+from tavernkit.playground.story.migration.items import ItemHandler
+from tavernkit.playground.story.migration.risuai_characters import CharacterHandler
+from tavernkit.playground.story.migration.risuai_chats import ChatHandler
+from tavernkit.playground.story.migration.risuai_library import (
+    AssetHandler,
+    PersonaHandler,
+    PresetHandler,
+    RootHandler,
+)
+
+HANDLERS: Mapping[FileKind, ItemHandler] = {
+    "risuai_root": RootHandler(),
+    "risuai_asset": AssetHandler(),
+    "risuai_module": PresetHandler(),
+    "risuai_preset": PresetHandler(),
+    "risuai_persona": PersonaHandler(),
+    "risuai_character": CharacterHandler(),
+    "risuai_chat": ChatHandler(),
+}

@@ -1,0 +1,1 @@
+"""What folders of SillyTavern are made of, one module per noun."""
