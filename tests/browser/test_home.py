@@ -88,6 +88,9 @@ def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:
     expect(palette.get_by_role("option").filter(has_text="Character").first).to_contain_text("Ottoline Marsh")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("o")
+    # The list is drawn for what was typed before an arrow chooses from it.
+    expect(palette.get_by_role("option").first).to_contain_text("Story")
+    expect(palette.get_by_role("option").nth(1)).to_be_visible()
     page.keyboard.press("ArrowDown")
     expect(palette.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowUp")
