@@ -54,7 +54,7 @@ from tavernkit.playground.story.migration.service import import_from_path, start
 
 CHARACTERS, CHATS = map(int, os.environ.get("TAVERNKIT_MOVED", "50,200").split(","))
 MESSAGES = 200
-ROUNDS = 3
+ROUNDS = 3 if CHATS < 1000 else 1
 AT_ONCE = 8
 """So many chats the bare loop inserts in one transaction."""
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.errors import ParseError
-from tavernkit.migration.json_edit import REMOVED, JsonPath, JsonText, edit_json
+from tavernkit.migration.json_edit import REMOVED, EditableJson, JsonPath, edit_json
 from tests.strategies import json_values, texts
 
 SPACES = st.sampled_from(("", "", " ", "\n", "\n    ", "\t", "\r\n  "))
@@ -93,11 +93,11 @@ def test_an_edit_changes_the_value_at_its_path_and_no_other(data: bytes, new: An
 @given(data=files(), new=json_values, choose=st.data())
 def test_an_edit_leaves_the_bytes_before_and_behind_the_value(data: bytes, new: Any, choose: st.DataObject) -> None:
     path = choose.draw(st.sampled_from(paths(parsed(data))))
-    source = JsonText(data, what="The file")
+    source = EditableJson(data, what="The file")
     # Of keys that are there twice, the last is meant.
     spot = {at: found for at, found in source.walk() if at == path}[path]
     behind = len(source.text) - spot.end
-    edited = JsonText(edit_json(data, {path: new}), what="The file").text
+    edited = EditableJson(edit_json(data, {path: new}), what="The file").text
     assert edited[: spot.start] == source.text[: spot.start]
     assert edited[len(edited) - behind :] == source.text[len(source.text) - behind :]
 
@@ -139,7 +139,7 @@ def test_values_that_are_there_already_change_no_byte(data: bytes) -> None:
 
 @given(data=files())
 def test_every_value_of_a_file_is_found_with_its_text(data: bytes) -> None:
-    source = JsonText(data, what="The file")
+    source = EditableJson(data, what="The file")
     for _path, spot in source.walk():
         json.loads(source.text[spot.start : spot.end])
     assert {path for path, _ in source.walk()} >= set(paths(parsed(data)))

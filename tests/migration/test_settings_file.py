@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tavernkit.errors import ParseError
 from tavernkit.migration import REMOVED, UserSettingsFile, merged_settings, read_user_settings_file
-from tavernkit.migration.settings_file import Attachment, PersonaConnection, QuickReplyChoice
+from tavernkit.migration.settings_file import DataBankFile, QuickReplyChoice, SettingsPersonaConnection
 from tavernkit.sillytavern import AuthorsNote, CharacterNote, NotePlacement, PersonaPlace, PersonaPosition
 from tests.strategies import json_values
 
@@ -100,8 +100,8 @@ def test_v11_everything_with_a_counterpart_is_read() -> None:
     )
     assert sam.place == PersonaPlace(position=PersonaPosition.AT_DEPTH, depth=3, role="user")
     assert sam.connections == (
-        PersonaConnection(kind="character", id="Anna.png"),
-        PersonaConnection(kind="group", id="17"),
+        SettingsPersonaConnection(kind="character", id="Anna.png"),
+        SettingsPersonaConnection(kind="group", id="17"),
     )
     assert (kim.name, kim.place) == ("Kim", PersonaPlace())
     assert (nameless.name, nameless.place.position) == ("", PersonaPosition.NONE)
@@ -134,7 +134,7 @@ def test_v11_everything_with_a_counterpart_is_read() -> None:
         "reasoning": "Think",
     }
     assert found.live.instruct.input_sequence == "<"
-    attachment = Attachment(url="/user/files/1.txt", name="bank.txt")
+    attachment = DataBankFile(url="/user/files/1.txt", name="bank.txt")
     assert (found.attachments, found.character_attachments) == ((attachment,), {"Anna.png": (attachment,)})
     assert found.disabled_attachments == ("/user/files/1.txt",)
     assert found.connection_profiles == ("Main",)

@@ -50,7 +50,7 @@ class PromptSummary(Value, frozen=True, kw_only=True):
     text: str
 
 
-class PresetSummary(Value, frozen=True, kw_only=True):
+class PresetOverview(Value, frozen=True, kw_only=True):
     """A preset at a glance; `settings` are the samplers and switches that its file has."""
 
     file: str = ""
@@ -67,15 +67,15 @@ class PresetSummary(Value, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
 
 
-def summarise_preset(file: str, preset: AnyPreset, report: ImportReport) -> PresetSummary:
+def summarise_preset(file: str, preset: AnyPreset, report: ImportReport) -> PresetOverview:
     """Look at everything that the file says, and measure it."""
     return _summary(preset).with_(file=file, format=report.format, notes=report.notes)
 
 
-def _summary(preset: AnyPreset) -> PresetSummary:
+def _summary(preset: AnyPreset) -> PresetOverview:
     match preset:
         case RisuSettings():
-            return PresetSummary(
+            return PresetOverview(
                 kind="a preset of RisuAI",
                 name=str(preset.written.get("name") or ""),
                 model=preset.model,
@@ -87,7 +87,7 @@ def _summary(preset: AnyPreset) -> PresetSummary:
             )
         case ChatPreset():
             given = _given(preset)
-            return PresetSummary(
+            return PresetOverview(
                 kind=LABELS["chat"],
                 name=preset.name or "",
                 model=chosen_model(preset),
@@ -100,13 +100,13 @@ def _summary(preset: AnyPreset) -> PresetSummary:
             )
         case MasterExport():
             parts = list(parts_of(preset))
-            return PresetSummary(
+            return PresetOverview(
                 kind="a master export",
                 settings={f"{name}.{key}": value for name, part in parts for key, value in _numbers(_given(part))},
                 texts=tuple(text for name, part in parts for text in _texts(part, f"{name}.")),
             )
         case _:
-            return PresetSummary(
+            return PresetOverview(
                 kind=LABELS[PARTS[type(preset)]],
                 name=preset.name or "",
                 window=preset.context_window_tokens if isinstance(preset, TextPreset) else None,
@@ -185,7 +185,7 @@ def _risuai_prompts(settings: RisuSettings) -> Iterator[PromptSummary]:
         )
 
 
-def print_preset(printer: Printer, preset: PresetSummary) -> None:
+def print_preset(printer: Printer, preset: PresetOverview) -> None:
     printer.line(preset.name or "(no name)", style="bold")
     printer.line(preset.kind)
     printer.pair("model", preset.model)

@@ -26,7 +26,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class Node(NamedTuple):
+class FolderEntry(NamedTuple):
     """A file or a folder. With a `problem` it is neither read nor walked; the sentence says why."""
 
     name: str
@@ -39,7 +39,7 @@ class Node(NamedTuple):
 class Tree(Protocol):
     """A folder or an archive. Paths have slashes; the place itself is ""."""
 
-    def children(self, path: str) -> Iterator[Node]:
+    def children(self, path: str) -> Iterator[FolderEntry]:
         """What is in a folder, by name. Raises ParseError where that cannot be found out."""
 
     def strays(self) -> Iterator[tuple[str, str]]:
@@ -51,7 +51,7 @@ class Tree(Protocol):
     def close(self) -> None: ...
 
 
-def walk(tree: Tree, place: str) -> Iterator[tuple[str, Node]]:
+def walk(tree: Tree, place: str) -> Iterator[tuple[str, FolderEntry]]:
     """Every file below a folder with its path from there, and everything that has a problem."""
     waiting = [("", _listed(tree, place))]
     while waiting:
@@ -98,12 +98,12 @@ def moment(seconds: float) -> datetime | None:
         return None
 
 
-def _listed(tree: Tree, place: str) -> Iterator[Node]:
+def _listed(tree: Tree, place: str) -> Iterator[FolderEntry]:
     """What is in a folder; one that cannot be listed counts as a nameless file with a problem."""
     try:
         yield from tree.children(place)
     except ParseError as error:
-        yield Node("", problem=str(error))
+        yield FolderEntry("", problem=str(error))
 
 
 class FolderTree:
@@ -112,7 +112,7 @@ class FolderTree:
     def __init__(self, place: Path) -> None:
         self._root = os.path.realpath(place)
 
-    def children(self, path: str) -> Iterator[Node]:
+    def children(self, path: str) -> Iterator[FolderEntry]:
         folder = os.path.join(self._root, path) if path else self._root
         try:
             # Names alone: in a folder with a million files, anything more would be felt.
@@ -146,26 +146,26 @@ class FolderTree:
         """Nothing is held open."""
 
 
-def node_at(folder: str, name: str) -> Node:
+def node_at(folder: str, name: str) -> FolderEntry:
     """What is in a folder under a name."""
     problem = name_problem(name)
     if problem:
-        return Node(name, problem=problem)
+        return FolderEntry(name, problem=problem)
     path = os.path.join(folder, name)
     try:
         found = os.lstat(path)
     except OSError as error:
-        return Node(name, problem=f"The file cannot be read: {error.strerror}.")
+        return FolderEntry(name, problem=f"The file cannot be read: {error.strerror}.")
     if stat.S_ISLNK(found.st_mode):
-        return Node(name, problem=LINK)
+        return FolderEntry(name, problem=LINK)
     if stat.S_ISDIR(found.st_mode):
-        return Node(name, is_folder=True)
+        return FolderEntry(name, is_folder=True)
     if not stat.S_ISREG(found.st_mode):
-        return Node(name, problem=NOT_REGULAR)
+        return FolderEntry(name, problem=NOT_REGULAR)
     problem = "" if os.access(path, os.R_OK) else "The file cannot be read: permission denied."
     if len(path) > _LONGEST_PATH:
         problem = f"The path has more than {_LONGEST_PATH} characters."
-    return Node(name, size=found.st_size, modified=moment(found.st_mtime), problem=problem)
+    return FolderEntry(name, size=found.st_size, modified=moment(found.st_mtime), problem=problem)
 
 
 def _is_plain(path: str) -> bool:

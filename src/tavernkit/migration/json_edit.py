@@ -46,7 +46,7 @@ class JsonSpot:
         return next((child for child in reversed(self.children) if child.key == key), None)
 
 
-class JsonText:
+class EditableJson:
     """The text of a JSON file and where its values are; raises ParseError for what is no JSON in UTF-8."""
 
     def __init__(self, data: bytes, *, what: str) -> None:
@@ -96,7 +96,7 @@ def edit_json(data: bytes, changes: Mapping[JsonPath, Json], *, what: str = "The
     """
     if not changes:
         return data
-    source = JsonText(data, what=what)
+    source = EditableJson(data, what=what)
     wanted = _Wish()
     for path, value in changes.items():
         wanted.add(path, value)

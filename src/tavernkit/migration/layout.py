@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from tavernkit.errors import ParseError
 from tavernkit.migration.files import FileKind
-from tavernkit.migration.folders import Node, Tree, joined, walk
+from tavernkit.migration.folders import FolderEntry, Tree, joined, walk
 
 PRESET_FOLDERS: Mapping[str, str] = {
     "OpenAI Settings": "openai",
@@ -86,7 +86,7 @@ class Mount(NamedTuple):
 
     path: str
     place: str
-    node: Node | None = None
+    node: FolderEntry | None = None
 
 
 class Layout(NamedTuple):
@@ -95,7 +95,7 @@ class Layout(NamedTuple):
     mounts: tuple[Mount, ...]
     renamed: Mapping[str, str] = {}
 
-    def files(self, tree: Tree) -> Iterator[tuple[str, Node]]:
+    def files(self, tree: Tree) -> Iterator[tuple[str, FolderEntry]]:
         """Every file with its path below the user's folder, and everything that has a problem."""
         for mount in self.mounts:
             if mount.node is not None:
@@ -171,7 +171,7 @@ def _layout_at(tree: Tree, place: str, name: str) -> Layout | None:
 
 def _only_user(tree: Tree, place: str, name: str) -> Layout | None:
     """The folder of the only user in a folder of users, of several the only one that has files."""
-    users: dict[str, dict[str, Node]] = {}
+    users: dict[str, dict[str, FolderEntry]] = {}
     for node in tree.children(place):
         if node.is_folder and not node.problem and not node.name.startswith("_"):
             nodes = _nodes(tree, joined(place, node.name))
@@ -193,7 +193,7 @@ def _only_user(tree: Tree, place: str, name: str) -> Layout | None:
     return None
 
 
-def _user_layout(nodes: Mapping[str, Node], place: str) -> Layout:
+def _user_layout(nodes: Mapping[str, FolderEntry], place: str) -> Layout:
     """A folder in another spelling is taken for one that SillyTavern knows only where that itself is missing."""
     renamed: dict[str, str] = {}
     for name in nodes:
@@ -212,7 +212,7 @@ def _mounts(tree: Tree, place: str, wanted: Mapping[str, str]) -> Iterator[Mount
             yield Mount(path, joined(folder, name), None if node.is_folder and not node.problem else node)
 
 
-def _children(tree: Tree, place: str) -> Iterator[Node]:
+def _children(tree: Tree, place: str) -> Iterator[FolderEntry]:
     """What is in a folder; nothing where there is no such folder."""
     try:
         yield from tree.children(place)
@@ -220,19 +220,19 @@ def _children(tree: Tree, place: str) -> Iterator[Node]:
         return
 
 
-def _nodes(tree: Tree, place: str) -> dict[str, Node]:
+def _nodes(tree: Tree, place: str) -> dict[str, FolderEntry]:
     """The folders in a folder and the few files that tell what it is, by name."""
     told = ("settings.json", *_OF_THE_PAGE, *_BESIDE_USERS)
     nodes = (node for node in _children(tree, place) if node.is_folder or node.name in told or node.problem)
     return {node.name: node for node in nodes}
 
 
-def _is_user(nodes: Mapping[str, Node]) -> bool:
+def _is_user(nodes: Mapping[str, FolderEntry]) -> bool:
     folders = {name.casefold() for name, node in nodes.items() if node.is_folder}
     return bool(_MARKS & folders) or ("settings.json" in nodes and not nodes["settings.json"].is_folder)
 
 
-def _inside(node: Node, place: str) -> str:
+def _inside(node: FolderEntry, place: str) -> str:
     if node.problem:
         raise ParseError(f"{node.name}: {node.problem} Or import the folder that it leads to.")
     return joined(place, node.name)

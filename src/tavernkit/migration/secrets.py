@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tavernkit.errors import ParseError
 from tavernkit.migration.files import FileKind
-from tavernkit.migration.json_edit import JsonPath, JsonSpot, JsonText, Piece
+from tavernkit.migration.json_edit import EditableJson, JsonPath, JsonSpot, Piece
 
 FIELDS = frozenset(
     {"reverse_proxy", "proxy_password", "custom_url", "custom_include_headers", "custom_include_body"}
@@ -51,7 +51,7 @@ def without_secrets(path: str, kind: FileKind, data: bytes) -> tuple[bytes, tupl
     if not is_settings and kind != "preset" and not is_other:
         return data, ()
     try:
-        source = JsonText(data, what="The file")
+        source = EditableJson(data, what="The file")
     except ParseError as error:
         if is_other and not is_settings:
             return data, ()
@@ -63,12 +63,12 @@ def without_secrets(path: str, kind: FileKind, data: bytes) -> tuple[bytes, tupl
     return source.replaced(pieces), tuple(dict.fromkeys(_written(path) for path, _ in found.values()))
 
 
-def _is_filled(source: JsonText, spot: JsonSpot) -> bool:
+def _is_filled(source: EditableJson, spot: JsonSpot) -> bool:
     blank = _BLANK.get(source.kind(spot))
     return blank is not None and spot.end - spot.start > len(blank)
 
 
-def _secrets(source: JsonText) -> Iterator[tuple[JsonPath, JsonSpot]]:
+def _secrets(source: EditableJson) -> Iterator[tuple[JsonPath, JsonSpot]]:
     """Every value that is a secret by its name; what is inside one is not looked at again."""
     waiting: list[tuple[JsonPath, JsonSpot]] = [((), source.root)]
     while waiting:
@@ -79,7 +79,7 @@ def _secrets(source: JsonText) -> Iterator[tuple[JsonPath, JsonSpot]]:
         waiting += [((*path, child.key), child) for child in reversed(spot.children)]
 
 
-def _is_secret(source: JsonText, path: JsonPath, spot: JsonSpot) -> bool:
+def _is_secret(source: EditableJson, path: JsonPath, spot: JsonSpot) -> bool:
     name = next((key for key in reversed(path) if isinstance(key, str)), "")
     if name in FIELDS or _PROVIDER_FIELD.fullmatch(name):
         return True

@@ -22,7 +22,7 @@ _WHAT = "The settings file"
 _DESCRIPTION_OF_OLD = 1
 
 
-class PersonaConnection(Value, frozen=True, kw_only=True):
+class SettingsPersonaConnection(Value, frozen=True, kw_only=True):
     """What selects a persona: a character by the file of its card, or a group by its id."""
 
     kind: Literal["character", "group"]
@@ -38,7 +38,7 @@ class SettingsPersona(Value, frozen=True, kw_only=True):
     place: PersonaPlace = PersonaPlace()
     lorebook: str = ""
     title: str = ""
-    connections: tuple[PersonaConnection, ...] = ()
+    connections: tuple[SettingsPersonaConnection, ...] = ()
 
 
 class SettingsTag(Value, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class QuickReplyChoice(Value, frozen=True, kw_only=True):
     is_visible: bool = True
 
 
-class Attachment(Value, frozen=True, kw_only=True):
+class DataBankFile(Value, frozen=True, kw_only=True):
     """A file of the user's data bank; the address is a path below the user's folder, with a slash before it."""
 
     url: str
@@ -112,8 +112,8 @@ class UserSettingsFile(Value, frozen=True, kw_only=True):
     background: str = ""
     presets: Mapping[str, str] = {}
     live: UserSettings = UserSettings()
-    attachments: tuple[Attachment, ...] = ()
-    character_attachments: Mapping[str, tuple[Attachment, ...]] = {}
+    attachments: tuple[DataBankFile, ...] = ()
+    character_attachments: Mapping[str, tuple[DataBankFile, ...]] = {}
     disabled_attachments: tuple[str, ...] = ()
     connection_profiles: tuple[str, ...] = ()
     references: tuple[SettingsReference, ...] = ()
@@ -220,13 +220,13 @@ def _personas(source: LooseObject) -> Iterator[SettingsPersona]:
         )
 
 
-def _connections(source: LooseObject) -> Iterator[PersonaConnection]:
+def _connections(source: LooseObject) -> Iterator[SettingsPersonaConnection]:
     for item in source.objects("connections"):
         match item.text("type"):
             case "character":
-                yield PersonaConnection(kind="character", id=item.text("id"))
+                yield SettingsPersonaConnection(kind="character", id=item.text("id"))
             case "group":
-                yield PersonaConnection(kind="group", id=item.text("id"))
+                yield SettingsPersonaConnection(kind="group", id=item.text("id"))
             case kind:
                 source.report.broken(item.path, f"a connection of the unknown type {kind[:40]!r}")
 
@@ -262,11 +262,11 @@ def _presets(source: LooseObject, power_user: LooseObject) -> dict[str, str]:
     return {kind: name for kind, name in selected.items() if name}
 
 
-def _attachments(source: LooseObject, key: str) -> tuple[Attachment, ...]:
-    return tuple(Attachment(url=item.text("url"), name=item.text("name")) for item in source.objects(key))
+def _attachments(source: LooseObject, key: str) -> tuple[DataBankFile, ...]:
+    return tuple(DataBankFile(url=item.text("url"), name=item.text("name")) for item in source.objects(key))
 
 
-def _character_attachments(source: LooseObject) -> dict[str, tuple[Attachment, ...]]:
+def _character_attachments(source: LooseObject) -> dict[str, tuple[DataBankFile, ...]]:
     return {avatar: _attachments(source, avatar) for avatar in source.source}
 
 

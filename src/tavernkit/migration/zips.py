@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from tavernkit.characters.ingest.archive import DIRECTORY_HEADER, ZIP_TROUBLE
 from tavernkit.errors import ArchiveParseError
-from tavernkit.migration.folders import LINK, NOT_REGULAR, Node, name_problem, shown
+from tavernkit.migration.folders import LINK, NOT_REGULAR, FolderEntry, name_problem, shown
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -47,13 +47,13 @@ class ZipTree:
             raise ArchiveParseError(f"The archive cannot be opened: {error}.") from None
         bounded.is_opened = True
         self._infos: dict[str, zipfile.ZipInfo] = {}
-        self._folders: dict[str, dict[str, Node]] = {"": {}}
+        self._folders: dict[str, dict[str, FolderEntry]] = {"": {}}
         self._strays: dict[str, str] = {}
         for info in self._zip.infolist():
             self._add(info)
         self._check_total(place.stat().st_size)
 
-    def children(self, path: str) -> Iterator[Node]:
+    def children(self, path: str) -> Iterator[FolderEntry]:
         nodes = self._folders.get(path, {})
         for name in sorted(nodes):
             yield nodes[name]
@@ -98,7 +98,7 @@ class ZipTree:
                 self._strays[shown(path)] = "The archive has a folder of the same name."
             return
         problem = _problem_of(info)
-        siblings[parts[-1]] = Node(parts[-1], size=info.file_size, modified=_moment_of(info), problem=problem)
+        siblings[parts[-1]] = FolderEntry(parts[-1], size=info.file_size, modified=_moment_of(info), problem=problem)
         if not problem:
             self._infos[path] = info
 
@@ -108,7 +108,7 @@ class ZipTree:
         for part in parts:
             siblings = self._folders[path]
             path = f"{path}/{part}" if path else part
-            node = siblings.setdefault(part, Node(part, is_folder=True))
+            node = siblings.setdefault(part, FolderEntry(part, is_folder=True))
             if not node.is_folder:
                 return None
             self._folders.setdefault(path, {})

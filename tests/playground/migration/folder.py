@@ -27,7 +27,7 @@ from tavernkit.playground.story.migration import (
     settings,
 )
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome, TargetKind
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome, TargetKind
 from tavernkit.playground.story.migration.markers import marker_of, refresh_markers
 from tests.playground.stories import Story
 
@@ -106,7 +106,7 @@ class Import:
             now=self.play.runtime.clock(),
         )
 
-    async def run(self, *, conflict: Conflict = "both", enable_scripts: bool = False) -> dict[str, Outcome]:
+    async def run(self, *, conflict: Conflict = "both", enable_scripts: bool = False) -> dict[str, ItemOutcome]:
         """Import every file that is new or has changed; what became of each."""
         choices = ImportChoices(conflict=conflict, enable_scripts=enable_scripts)
         now = self.play.runtime.clock()
@@ -128,7 +128,7 @@ class Import:
         for position, file in files:
             yield file, await self._import(position, file)
 
-    async def _import(self, position: int, file: SourceFile) -> Outcome | None:
+    async def _import(self, position: int, file: SourceFile) -> ItemOutcome | None:
         data = self.folder.open(file.path).read()
         sha256 = hashlib.sha256(data).hexdigest()
         async with self.play.runtime.database.write() as session:
@@ -157,9 +157,9 @@ class Import:
             try:
                 outcome = await handler.store(session, self.job, item, handler.prepare(self.job, item, data))
             except Refused as refused:
-                return Outcome(verdict="refused", notes=(refused.sentence,))
+                return ItemOutcome(verdict="refused", notes=(refused.sentence,))
             except TavernKitError as error:
-                return Outcome(verdict="refused", notes=(sentence_of(error),))
+                return ItemOutcome(verdict="refused", notes=(sentence_of(error),))
             await session.flush()
             await refresh_markers(session, self.job)
             if outcome.verdict != "skipped":

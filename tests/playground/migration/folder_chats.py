@@ -35,7 +35,7 @@ from tavernkit.playground.story.chatfiles.exporting import FolderNames, encoded,
 from tavernkit.playground.story.lorebooks.service import import_lorebook
 from tavernkit.playground.story.migration import chats, groups, settings
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.markers import marker_of, refresh_markers
 from tests.playground.spaces.cast import character
 from tests.playground.stories import Story, open_story
@@ -105,7 +105,7 @@ class ImportedStory(Story):
 
     async def add(
         self, path: str, data: bytes, *, plan: dict[str, Any] | None = None, conflict: Conflict = "both"
-    ) -> Outcome:
+    ) -> ItemOutcome:
         """Put a file into the folder and import it, as the job would with all others done."""
         self.folder.data[path] = data
         kind = KINDS[path.partition("/")[0]]
@@ -113,13 +113,13 @@ class ImportedStory(Story):
         item = await self.item(path, plan, conflict)
         prepared = None if handler is None else handler.prepare(self.job, item, data)
         async with self.runtime.database.write() as session:
-            outcome = Outcome(verdict="kept")
+            outcome = ItemOutcome(verdict="kept")
             if handler is not None:
                 outcome = await handler.store(session, self.job, item, prepared)
             await self.conclude(session, item, outcome)
         return outcome
 
-    async def conclude(self, session: AsyncSession, item: Item, outcome: Outcome) -> None:
+    async def conclude(self, session: AsyncSession, item: Item, outcome: ItemOutcome) -> None:
         """Write what has become of a file."""
         await session.flush()
         await refresh_markers(session, self.job)
@@ -212,19 +212,19 @@ class ImportedStory(Story):
         await self.remember(f"User Avatars/{avatar}", "persona_picture", "persona", row.id)
         return row.id
 
-    async def written(self, outcome: Outcome, names: FolderNames | None = None) -> bytes:
+    async def written(self, outcome: ItemOutcome, names: FolderNames | None = None) -> bytes:
         """The file that an export writes for the conversation that a file became."""
         assert outcome.target_id is not None
         export = await export_chat(self.runtime, self.viewer, outcome.target_id, names or FolderNames())
         return b"".join([encoded(piece) async for piece in written_chat(self.runtime, export, "jsonl")])
 
-    async def written_alone(self, outcome: Outcome) -> bytes:
+    async def written_alone(self, outcome: ItemOutcome) -> bytes:
         """The file that the page of a conversation gives."""
         assert outcome.target_id is not None
         export = await export_chat(self.runtime, self.viewer, outcome.target_id)
         return b"".join([encoded(piece) async for piece in written_chat(self.runtime, export, "jsonl")])
 
-    async def written_messages(self, outcome: Outcome) -> list[Any]:
+    async def written_messages(self, outcome: ItemOutcome) -> list[Any]:
         """What an export writes behind the header, without what only this application reads."""
         records = [json.loads(one) for one in (await self.written(outcome)).split(b"\n")][1:]
         for record in records:
@@ -250,21 +250,21 @@ class ImportedStory(Story):
             file = await session.get_one(ImportedFile, (self.job.source_id, path))
             return file.marker != await marker_of(session, file.target_kind, file.target_id)  # type: ignore[arg-type]
 
-    async def conversation_of(self, outcome: Outcome) -> Conversation:
+    async def conversation_of(self, outcome: ItemOutcome) -> Conversation:
         assert outcome.target_id is not None
         return await self.conversation(outcome.target_id)
 
-    async def space_of(self, outcome: Outcome) -> Space:
+    async def space_of(self, outcome: ItemOutcome) -> Space:
         async with self.runtime.database.read() as session:
             return await session.get_one(Space, (await self.conversation_of(outcome)).space_id)
 
-    async def texts(self, outcome: Outcome) -> list[str]:
+    async def texts(self, outcome: ItemOutcome) -> list[str]:
         return [row.content for row in await self.rows(outcome.target_id) if row.visibility != "hidden"]
 
-    async def first_message(self, outcome: Outcome) -> Message:
+    async def first_message(self, outcome: ItemOutcome) -> Message:
         return (await self.rows(outcome.target_id))[0]
 
-    async def swipes_in(self, outcome: Outcome) -> list[list[MessageSwipe]]:
+    async def swipes_in(self, outcome: ItemOutcome) -> list[list[MessageSwipe]]:
         return [await self.swipes(row.id) for row in await self.rows(outcome.target_id)]
 
     async def members(self, space_id: UUID) -> dict[UUID, SpaceMembership]:
@@ -276,7 +276,7 @@ class ImportedStory(Story):
             )
             return {row.id: row for row in rows}
 
-    async def authors(self, outcome: Outcome) -> list[str]:
+    async def authors(self, outcome: ItemOutcome) -> list[str]:
         """The names of who says each message."""
         members = await self.members((await self.space_of(outcome)).id)
         return [members[row.membership_id].cached_display_name for row in await self.rows(outcome.target_id)]

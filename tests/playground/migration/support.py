@@ -26,7 +26,7 @@ from tavernkit.playground.story.lorebooks.service import store_book
 from tavernkit.playground.story.migration import kept
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.importing import import_folder
-from tavernkit.playground.story.migration.items import Handlers, ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import Handlers, ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.queries import import_of
 from tavernkit.playground.story.migration.report import ReportLine, report_lines
 from tavernkit.playground.story.migration.scanning import scan_folder
@@ -90,11 +90,11 @@ class Worlds:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> Book:
         return read_book(data)[0]
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> ItemOutcome:
         name = Path(item.path).stem
         is_new = item.target_id is None or (item.is_changed_here and item.conflict == "both")
         if item.target_id is not None and item.is_changed_here and item.conflict == "keep":
-            return Outcome(verdict="skipped")
+            return ItemOutcome(verdict="skipped")
         if not is_new and item.target_id is not None:
             await session.delete(await session.get_one(Lorebook, item.target_id))
             await session.flush()
@@ -107,7 +107,7 @@ class Worlds:
             file_sha256=item.sha256,
             id=None if is_new else item.target_id,
         )
-        return Outcome(verdict="exact", target_kind="lorebook", target_id=row.id)
+        return ItemOutcome(verdict="exact", target_kind="lorebook", target_id=row.id)
 
 
 def handlers_of(**handlers: ItemHandler) -> Handlers:

@@ -22,7 +22,7 @@ from tavernkit.playground.story.lorebooks.documents import PatchLorebook
 from tavernkit.playground.story.lorebooks.service import delete_lorebook, import_lorebook, update_lorebook
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.importing import import_folder
-from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.kept import kept_bytes, kept_pieces
 from tavernkit.playground.story.migration.kinds import LONG_CHAT_BYTES, WHOLE_BYTES
 from tavernkit.playground.story.migration.markers import touching
@@ -219,7 +219,7 @@ async def test_what_was_deleted_here_stays_deleted(database_url: str, tmp_path: 
 class Refusing(Worlds):
     """Refuses books by what they are called, after it has written rows."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> ItemOutcome:
         outcome = await super().store(session, job, item, prepared)
         match prepared.name:
             case "Refused":
@@ -376,7 +376,7 @@ async def test_a_long_chat_is_imported_in_steps_that_end_with_its_outcome(databa
         if len(asked) == 1:
             raise Refused("invalid", "Not today.")
         async with step(work, job.import_id, job.done) as (session, _row):
-            await finish(session, Outcome(verdict="converted", notes=("In pieces.",)))
+            await finish(session, ItemOutcome(verdict="converted", notes=("In pieces.",)))
 
     async with open_story(database_url, tmp_path) as story:
         for verdict, note in (("refused", "Not today."), ("converted", "In pieces.")):
@@ -509,7 +509,7 @@ async def test_only_chosen_kinds_are_imported(sqlite_url: str, tmp_path: Path) -
 class Touching(Worlds):
     """Renames the first book when it meets the second, as the file of the first says."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Book) -> ItemOutcome:
         first = await job.target_of(session, "worlds/A.json")
         if first is not None and item.path != "worlds/A.json":
             await touching(session, job, "lorebook", first)

@@ -111,7 +111,7 @@ from tavernkit.playground.story.quick_replies.documents import (
     NewQuickReplySet,
     PatchButton,
     PatchQuickReplySet,
-    Place,
+    QuickReplyPlace,
 )
 from tavernkit.playground.story.quick_replies.service import (
     add_button,
@@ -280,7 +280,7 @@ async def test_quick_replies(database_url: str, tmp_path: Path) -> None:
         await target.changes_by(move_button(*who, row.id, 1, before=None))
         await target.changes_by(order_buttons(*who, row.id, ButtonOrder(settings_version=await seen(), ids=[1, 2, 3])))
         await target.changes_by(remove_button(*who, row.id, 3, settings_version=None))
-        await target.stays_with(disuse_set(*who, row.id, Place()))
+        await target.stays_with(disuse_set(*who, row.id, QuickReplyPlace()))
         await target.goes_by(delete_set(*who, row.id))
 
 
@@ -385,7 +385,7 @@ async def test_settings(database_url: str, tmp_path: Path) -> None:
         made = await target.changes_by(create_set(*who, NewQuickReplySet(name="Mine")))
         await target.changes_by(use_set(*who, made.id, NewPlace(visible=False)))
         await target.changes_by(use_set(*who, made.id, NewPlace(character_id=character.id)))
-        await target.changes_by(disuse_set(*who, made.id, Place()))
+        await target.changes_by(disuse_set(*who, made.id, QuickReplyPlace()))
         script = {"scriptName": "One", "findRegex": "a", "replaceString": "b"}
         of_scripts = (*who, "global", story.user_id, "sillytavern")
         await target.changes_by(add_scripts(*of_scripts, [script]))

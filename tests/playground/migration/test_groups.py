@@ -13,7 +13,7 @@ from tavernkit.playground.story.chatfiles.exporting import FolderNames
 from tavernkit.playground.story.messages.service import edit_message
 from tavernkit.playground.story.migration.group_files import group_bytes
 from tavernkit.playground.story.migration.groups import reconnect_groups
-from tavernkit.playground.story.migration.items import Outcome
+from tavernkit.playground.story.migration.items import ItemOutcome
 from tavernkit.playground.story.paths.state import state_at
 from tests.playground.characters.builders import png_card
 from tests.playground.migration.exported import imported
@@ -51,12 +51,12 @@ async def exported(story: ImportedStory, space_id: UUID | None, names: FolderNam
     return document
 
 
-async def names_of(story: ImportedStory, chats: dict[str, Outcome]) -> FolderNames:
+async def names_of(story: ImportedStory, chats: dict[str, ItemOutcome]) -> FolderNames:
     characters = await story.avatars()
     return FolderNames(chats={one.target_id: name for name, one in chats.items() if one.target_id}, avatars=characters)
 
 
-async def space(story: ImportedStory, outcome: Outcome) -> Space:
+async def space(story: ImportedStory, outcome: ItemOutcome) -> Space:
     async with story.runtime.database.read() as session:
         return await session.get_one(Space, outcome.target_id)
 
@@ -123,7 +123,7 @@ async def test_v07_chats_belong_to_the_group_that_names_them(database_url: str, 
         assert [await story.written(one) for one in (chat, orphan)] == [file, file]
 
 
-async def space_name(story: ImportedStory, chat: Outcome) -> str:
+async def space_name(story: ImportedStory, chat: ItemOutcome) -> str:
     return (await story.space_of(chat)).name
 
 

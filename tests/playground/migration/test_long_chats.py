@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import Conversation, FolderImport
 from tavernkit.playground.base.jobs.service import claim_job, enqueue_job, reap_jobs
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.migration.items import Item, Outcome
+from tavernkit.playground.story.migration.items import Item, ItemOutcome
 from tavernkit.playground.story.migration.long_chats import import_long_chat
 from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.playground.story.spaces.queries import list_spaces
@@ -40,7 +40,7 @@ class LongImport:
     """The job around one long chat, as the loop of the import calls it."""
 
     def __init__(self, story: ImportedStory, *, stop_after: int | None = None) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[ItemOutcome] = []
         self._story = story
         self._left = stop_after
 
@@ -58,14 +58,14 @@ class LongImport:
             row.job_id = claim.job_id
         return StoppedWork(self._story, claim, self._left)
 
-    async def run(self, path: str = PATH) -> Outcome:
+    async def run(self, path: str = PATH) -> ItemOutcome:
         work = await self.claim()
         item = await self._story.item(path)
         await import_long_chat(work, self._story.job, item, self._finish(item))
         return self.outcomes[-1]
 
     def _finish(self, item: Item) -> Any:
-        async def finish(session: AsyncSession, outcome: Outcome) -> None:
+        async def finish(session: AsyncSession, outcome: ItemOutcome) -> None:
             await self._story.conclude(session, item, outcome)
             self.outcomes.append(outcome)
 

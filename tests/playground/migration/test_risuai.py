@@ -41,7 +41,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.characters.service import edit_character
 from tavernkit.playground.story.messages.service import edit_message
 from tavernkit.playground.story.migration.choices import ImportChoices
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.markers import marker_of
 from tavernkit.playground.story.migration.risuai import HANDLERS
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
@@ -174,7 +174,9 @@ class Importer:
     def __init__(self, play: Story, folder: Path) -> None:
         self.play, self.folder, self.source_id = play, folder, uuid4()
 
-    async def run(self, data: JsonObject, files: dict[str, bytes] | None = None, **choices: Any) -> dict[str, Outcome]:
+    async def run(
+        self, data: JsonObject, files: dict[str, bytes] | None = None, **choices: Any
+    ) -> dict[str, ItemOutcome]:
         """Import what is new or has changed; what became of each part."""
         source = open_risuai(write_backup_file(self.folder, data, FILES if files is None else files))
         assert source is not None
@@ -200,7 +202,7 @@ class Importer:
             now=now,
         )
         listed = [file for file in source.files() if isinstance(file, SourceFile) and file.kind in RANKS]
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, ItemOutcome] = {}
         for position, file in sorted(enumerate(listed), key=lambda one: (RANKS[one[1].kind], one[0])):
             data_of_file = source.open(file.path).read()
             sha256 = hashlib.sha256(data_of_file).hexdigest()
@@ -224,7 +226,7 @@ class Importer:
                     prepared = await asyncio.to_thread(handler.prepare, job, item, data_of_file)
                     outcome = await handler.store(session, job, item, prepared)
                 except Refused as refused:
-                    outcomes[file.path] = Outcome(verdict="refused", notes=(refused.sentence,))
+                    outcomes[file.path] = ItemOutcome(verdict="refused", notes=(refused.sentence,))
                     continue
                 outcomes[file.path] = outcome
                 await session.flush()
@@ -270,7 +272,7 @@ async def rows(play: Story, model: Any, *conditions: Any) -> Sequence[Any]:
         return found
 
 
-async def target(play: Story, outcomes: dict[str, Outcome], path: str, model: Any) -> Any:
+async def target(play: Story, outcomes: dict[str, ItemOutcome], path: str, model: Any) -> Any:
     async with play.runtime.database.read() as session:
         return await session.get_one(model, outcomes[path].target_id)
 

@@ -21,7 +21,7 @@ from tavernkit.playground.story.characters.queries import characters_page
 from tavernkit.playground.story.characters.service import change_own_tags
 from tavernkit.playground.story.lorebooks.documents import LinkPlace
 from tavernkit.playground.story.lorebooks.links import detach_lorebook, lorebooks_at
-from tavernkit.playground.story.migration.items import Outcome
+from tavernkit.playground.story.migration.items import ItemOutcome
 from tavernkit.playground.story.migration.markers import marker_of
 from tavernkit.playground.story.migration.space_defaults import (
     live_preset_ids,
@@ -111,7 +111,7 @@ async def with_folder(play: Story, tmp_path: Path, document: Any = SETTINGS) -> 
     return moving
 
 
-async def imported(play: Story, tmp_path: Path, document: Any = SETTINGS, **choices: Any) -> tuple[Import, Outcome]:
+async def imported(play: Story, tmp_path: Path, document: Any = SETTINGS, **choices: Any) -> tuple[Import, ItemOutcome]:
     moving = await with_folder(play, tmp_path, document)
     return moving, (await moving.run(**choices))["settings.json"]
 

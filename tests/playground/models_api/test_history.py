@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.playground.edge.models_api.queries import (
+    AnsweredMessage,
     CommonPart,
     Role,
     SentMessage,
-    StoredMessage,
     common_part,
     fingerprint,
 )
@@ -21,14 +21,14 @@ STORIES = st.lists(SAID, max_size=6)
 GREETINGS = st.lists(st.sampled_from(["a", "b"]), max_size=3)
 
 
-def told(said: list[SentMessage], greetings: list[str] | tuple[str, ...] = ()) -> list[StoredMessage]:
+def told(said: list[SentMessage], greetings: list[str] | tuple[str, ...] = ()) -> list[AnsweredMessage]:
     greeted = [
-        StoredMessage(UUID(int=place), "assistant", text, is_greeting=True) for place, text in enumerate(greetings)
+        AnsweredMessage(UUID(int=place), "assistant", text, is_greeting=True) for place, text in enumerate(greetings)
     ]
-    return greeted + [StoredMessage(UUID(int=100 + place), role, text) for place, (role, text) in enumerate(said)]
+    return greeted + [AnsweredMessage(UUID(int=100 + place), role, text) for place, (role, text) in enumerate(said)]
 
 
-def is_whole(common: CommonPart, stored: list[StoredMessage], asked: list[SentMessage]) -> bool:
+def is_whole(common: CommonPart, stored: list[AnsweredMessage], asked: list[SentMessage]) -> bool:
     return (common.stored, common.asked) == (len(stored), len(asked))
 
 
@@ -81,13 +81,13 @@ def test_who_is_not_open_is_the_same_however_it_goes_on(
 
 def test_roles_and_texts_count() -> None:
     asked = [SentMessage("user", "Hm?")]
-    assert common_part([StoredMessage(UUID(int=1), "assistant", "Hm?")], asked).asked == 0
-    assert common_part([StoredMessage(UUID(int=1), "user", "Hm")], asked).asked == 0
-    assert common_part([StoredMessage(UUID(int=1), "", "Hm?")], asked).asked == 0
+    assert common_part([AnsweredMessage(UUID(int=1), "assistant", "Hm?")], asked).asked == 0
+    assert common_part([AnsweredMessage(UUID(int=1), "user", "Hm")], asked).asked == 0
+    assert common_part([AnsweredMessage(UUID(int=1), "", "Hm?")], asked).asked == 0
 
 
 def test_a_reply_is_known_by_what_was_streamed_of_it() -> None:
-    stored = [StoredMessage(UUID(int=1), "assistant", "Tea?", sent_as=fingerprint("Tea? Sam: Yes"))]
+    stored = [AnsweredMessage(UUID(int=1), "assistant", "Tea?", sent_as=fingerprint("Tea? Sam: Yes"))]
     for text in ("Tea?", "Tea? Sam: Yes"):
         assert common_part(stored, [SentMessage("assistant", text)]).asked == 1
     assert common_part(stored, [SentMessage("assistant", "Coffee?")]).asked == 0

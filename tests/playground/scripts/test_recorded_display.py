@@ -11,7 +11,7 @@ from tavernkit import Character, User
 from tavernkit.conformance import read_vectors
 from tavernkit.conformance.risuai import recorded_scene
 from tavernkit.conformance.vectors import Case
-from tavernkit.playground.story.prompting.scripts import StoredMessage, StoryTexts, Voice, show_in_scene, show_text
+from tavernkit.playground.story.prompting.scripts import MessageToShow, StoryTexts, Voice, show_in_scene, show_text
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.sillytavern.regex_scripts import (
     Placement,
@@ -40,7 +40,7 @@ def shown_by_sillytavern(case: Case, scripts: RegexScripts, placement: int, dept
         state=env.get("local_vars") or {},
         global_variables=env.get("global_vars") or {},
     )
-    message = StoredMessage(
+    message = MessageToShow(
         id=uuid4(),
         member_id=voice.member_id,
         role="assistant",

@@ -27,13 +27,13 @@ Encoding: TypeAlias = Literal["msgpack", "json"]
 _T = TypeVar("_T")
 
 
-class Node(Protocol):
+class DatabaseNode(Protocol):
     """One value of a database."""
 
-    def fields(self) -> Mapping[str, Node] | None:
+    def fields(self) -> Mapping[str, DatabaseNode] | None:
         """The fields of an object in their order; None for what is no object."""
 
-    def items(self) -> list[Node] | None:
+    def items(self) -> list[DatabaseNode] | None:
         """The items of a list; None for what is no list."""
 
     def value(self) -> Json:
@@ -51,7 +51,7 @@ class PackedNode:
         self._encoding = encoding
         self._what = what
 
-    def fields(self) -> Mapping[str, Node] | None:
+    def fields(self) -> Mapping[str, DatabaseNode] | None:
         if not self._is_object():
             return None
         try:
@@ -64,7 +64,7 @@ class PackedNode:
             if memoryview(part) != PACKED_UNDEFINED
         }
 
-    def items(self) -> list[Node] | None:
+    def items(self) -> list[DatabaseNode] | None:
         if not self._is_list():
             return None
         try:
@@ -111,12 +111,12 @@ class ReadNode:
     def __init__(self, value: Json) -> None:
         self._value = value
 
-    def fields(self) -> Mapping[str, Node] | None:
+    def fields(self) -> Mapping[str, DatabaseNode] | None:
         if not isinstance(self._value, dict):
             return None
         return {key: ReadNode(item) for key, item in self._value.items()}
 
-    def items(self) -> list[Node] | None:
+    def items(self) -> list[DatabaseNode] | None:
         return [ReadNode(item) for item in self._value] if isinstance(self._value, list) else None
 
     def value(self) -> Json:

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from tavernkit.migration.files import FileKind
 from tavernkit.migration.risuai.branches import MARK, branch_link, parents_first
-from tavernkit.migration.risuai.nodes import Node
+from tavernkit.migration.risuai.nodes import DatabaseNode
 from tavernkit.migration.risuai.secrets import without_secrets
-from tavernkit.migration.risuai.unpacking import Database
+from tavernkit.migration.risuai.unpacking import UnpackedDatabase
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject, Value
 
@@ -46,12 +46,12 @@ CHATS = PartList(folder="chats", kind="risuai_chat", id="id")
 Names: TypeAlias = list[Json]
 
 
-class Part(Value, frozen=True, kw_only=True):
+class DatabasePart(Value, frozen=True, kw_only=True):
     """A part of the database: its fields, those that have been replaced by names of parts, and what is said of it."""
 
     path: str
     kind: FileKind
-    fields: Mapping[str, Node]
+    fields: Mapping[str, DatabaseNode]
     names: Mapping[str, Names] = {}
     detail: str = ""
 
@@ -62,9 +62,9 @@ class Part(Value, frozen=True, kw_only=True):
         return without_secrets(found) if self.kind in ("risuai_root", "risuai_preset") else (found, ())
 
 
-def parts_of(database: Database) -> Iterator[Part]:
+def parts_of(database: UnpackedDatabase) -> Iterator[DatabasePart]:
     """All parts: characters before groups, and a chat before those that were branched from it."""
-    lists: dict[str, list[tuple[str, Node]]] = {}
+    lists: dict[str, list[tuple[str, DatabaseNode]]] = {}
     names: dict[str, Names] = {}
     for key, kind in LISTS.items():
         nodes = database.lists.get(key)
@@ -72,21 +72,21 @@ def parts_of(database: Database) -> Iterator[Part]:
             nodes = database.fields[key].items()
         if nodes is not None:
             lists[key], names[key] = _named(nodes, kind)
-    yield Part(path=ROOT, kind="risuai_root", fields=database.fields, names=names)
+    yield DatabasePart(path=ROOT, kind="risuai_root", fields=database.fields, names=names)
     for key, kind in LISTS.items():
         found = lists.get(key, [])
         if key == "characters":
             yield from _characters(found)
         else:
             yield from (
-                Part(path=f"{kind.folder}/{name}.json", kind=kind.kind, fields=node.fields() or {})
+                DatabasePart(path=f"{kind.folder}/{name}.json", kind=kind.kind, fields=node.fields() or {})
                 for name, node in found
             )
 
 
-def _characters(found: Iterable[tuple[str, Node]]) -> Iterator[Part]:
-    characters: list[Part] = []
-    chats: list[Part] = []
+def _characters(found: Iterable[tuple[str, DatabaseNode]]) -> Iterator[DatabasePart]:
+    characters: list[DatabasePart] = []
+    chats: list[DatabasePart] = []
     for name, node in found:
         fields = node.fields() or {}
         nodes = fields["chats"].items() if "chats" in fields else None
@@ -96,7 +96,7 @@ def _characters(found: Iterable[tuple[str, Node]]) -> Iterator[Part]:
             chats += _chats(name, own)
         is_group = "type" in fields and fields["type"].value() == "group"
         characters.append(
-            Part(
+            DatabasePart(
                 path=f"characters/{name}.json",
                 kind="risuai_character",
                 fields=fields,
@@ -108,8 +108,8 @@ def _characters(found: Iterable[tuple[str, Node]]) -> Iterator[Part]:
     yield from chats
 
 
-def _chats(character: str, found: Sequence[tuple[str, Node]]) -> Iterator[Part]:
-    parts: dict[str, Part] = {}
+def _chats(character: str, found: Sequence[tuple[str, DatabaseNode]]) -> Iterator[DatabasePart]:
+    parts: dict[str, DatabasePart] = {}
     names: dict[str, str] = {}
     origins: dict[str, str] = {}
     for name, node in found:
@@ -120,20 +120,20 @@ def _chats(character: str, found: Sequence[tuple[str, Node]]) -> Iterator[Part]:
         if messages is not None and has_text(messages, _MARK):
             link = branch_link({"message": messages.value()})
             origins |= {} if link is None else {name: link.chat_id}
-        parts[name] = Part(path=f"chats/{character}/{name}.json", kind="risuai_chat", fields=fields)
+        parts[name] = DatabasePart(path=f"chats/{character}/{name}.json", kind="risuai_chat", fields=fields)
     links = {name: names[id] for name, id in origins.items() if id in names}
     yield from (parts[name] for name in parents_first(list(parts), links))
 
 
-def has_text(node: Node, pattern: re.Pattern[bytes]) -> bool:
+def has_text(node: DatabaseNode, pattern: re.Pattern[bytes]) -> bool:
     """Whether a text may be in a value; looks without reading the value."""
     encoded = node.encoded()
     return not len(encoded) or pattern.search(encoded) is not None
 
 
-def _named(nodes: Sequence[Node], kind: PartList) -> tuple[list[tuple[str, Node]], Names]:
+def _named(nodes: Sequence[DatabaseNode], kind: PartList) -> tuple[list[tuple[str, DatabaseNode]], Names]:
     """The objects of a list with a name for each, and the list with their names in their places."""
-    parts: list[tuple[str, Node]] = []
+    parts: list[tuple[str, DatabaseNode]] = []
     names: Names = []
     taken: set[str] = set()
     for place, node in enumerate(nodes):

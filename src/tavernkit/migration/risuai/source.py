@@ -10,7 +10,7 @@ from typing import IO
 
 from tavernkit.errors import ParseError, TavernKitError
 from tavernkit.migration.files import Application, FileKind, RefusedFile, SourceFile
-from tavernkit.migration.risuai.parts import Part, encode_part, parts_of
+from tavernkit.migration.risuai.parts import DatabasePart, encode_part, parts_of
 from tavernkit.migration.risuai.stores import COLD, REMOTES, Store, open_store
 from tavernkit.migration.risuai.unpacking import Workspace, is_compressed, read_database
 from tavernkit.reading import parse_json
@@ -43,7 +43,7 @@ class RisuaiSource:
     def __init__(self, name: str, store: Store) -> None:
         self._name = name
         self._store = store
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, DatabasePart] = {}
         self._missing: Mapping[str, str] = {}
         self._last: tuple[str, bytes] = ("", b"")
         if store.database is not None:
@@ -114,7 +114,7 @@ class RisuaiSource:
         self._parts = {}
         self._last = ("", b"")
 
-    def _read(self, part: Part) -> tuple[dict[str, Json], tuple[str, ...]]:
+    def _read(self, part: DatabasePart) -> tuple[dict[str, Json], tuple[str, ...]]:
         value, secrets = part.read()
         key = cold_key(value) if part.kind == "risuai_chat" else None
         file = None if key is None else self._store.open(f"{COLD}{key}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, NamedTuple, Self, TypeAlias
 
 from tavernkit.errors import ParseError, UnsupportedVersionError
-from tavernkit.migration.risuai.nodes import MAX_PART_BYTES, Encoding, Node, PackedNode
+from tavernkit.migration.risuai.nodes import MAX_PART_BYTES, DatabaseNode, Encoding, PackedNode
 from tavernkit.reading import parse_json
 from tavernkit.risuai.files.preset_file import window_of
 
@@ -36,12 +36,12 @@ Remotes: TypeAlias = Callable[[str], IO[bytes] | None]
 """Finds the file of a block that lies beside the database, by the block's name."""
 
 
-class Database(NamedTuple):
+class UnpackedDatabase(NamedTuple):
     """The fields of the database in their order; those of `lists` lie apart, and count more than fields of their
     names. `missing` has a sentence for each block that cannot be read, by the name of the block."""
 
-    fields: Mapping[str, Node]
-    lists: Mapping[str, list[Node]]
+    fields: Mapping[str, DatabaseNode]
+    lists: Mapping[str, list[DatabaseNode]]
     missing: Mapping[str, str]
 
 
@@ -55,7 +55,7 @@ def is_compressed(head: bytes) -> bool:
     return head.startswith((b"\x1f\x8b", b"\x78\x01", b"\x78\x9c", b"\x78\xda"))
 
 
-def read_database(file: IO[bytes], remotes: Remotes) -> Database:
+def read_database(file: IO[bytes], remotes: Remotes) -> UnpackedDatabase:
     """Read a database; raises ParseError, or UnsupportedVersionError for an encoding that nobody here reads."""
     head = file.read(len(MAGIC) + 1)
     is_packed = is_compressed(head)
@@ -89,7 +89,7 @@ def _check_encoding(code: bytes) -> int:
     return number
 
 
-def _of_one(data: memoryview) -> Database:
+def _of_one(data: memoryview) -> UnpackedDatabase:
     """A database in one piece, whichever of the two ways it is written."""
     head = bytes(data[:4])
     start = 3 if head.startswith(BYTE_ORDER_MARK) else 0
@@ -97,7 +97,7 @@ def _of_one(data: memoryview) -> Database:
     fields = PackedNode(data[start:], encoding, WHAT).fields()
     if fields is None or "characters" not in fields:
         raise ParseError("This is no database of RisuAI: it has no characters.")
-    return Database(fields, {}, {})
+    return UnpackedDatabase(fields, {}, {})
 
 
 class _Block(NamedTuple):
@@ -109,13 +109,13 @@ class _Block(NamedTuple):
     end: int
 
 
-def _read_blocks(file: IO[bytes], remotes: Remotes, workspace: Workspace) -> Database:
+def _read_blocks(file: IO[bytes], remotes: Remotes, workspace: Workspace) -> UnpackedDatabase:
     missing: dict[str, str] = {}
     blocks = _unpack_blocks(file, remotes, workspace, missing)
     data = workspace.opened()
-    fields: dict[str, Node] = {}
-    lists: dict[str, list[Node]] = {"characters": []}
-    directory: list[Node] = []
+    fields: dict[str, DatabaseNode] = {}
+    lists: dict[str, list[DatabaseNode]] = {"characters": []}
+    directory: list[DatabaseNode] = []
     for kind, name, start, end in blocks:
         node = PackedNode(data[start:end], "json", WHAT)
         if kind == ROOT:
@@ -134,7 +134,7 @@ def _read_blocks(file: IO[bytes], remotes: Remotes, workspace: Workspace) -> Dat
             missing.setdefault(listed, "RisuAI lists this part of the database, but the file does not contain it.")
     if not fields and not lists["characters"]:
         raise ParseError("This is no database of RisuAI: there are no readable parts in it.")
-    return Database(fields, lists, missing)
+    return UnpackedDatabase(fields, lists, missing)
 
 
 def _unpack_blocks(file: IO[bytes], remotes: Remotes, workspace: Workspace, missing: dict[str, str]) -> list[_Block]:

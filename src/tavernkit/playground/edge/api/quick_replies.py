@@ -23,8 +23,8 @@ from tavernkit.playground.story.quick_replies.documents import (
     NewQuickReplySet,
     PatchButton,
     PatchQuickReplySet,
-    Place,
     PlaceOut,
+    QuickReplyPlace,
     QuickReplySetOut,
     QuickReplySetSummary,
 )
@@ -153,7 +153,7 @@ async def use_set(caller: ApiCaller, set_id: UUID, place: NewPlace) -> PlaceOut:
 
 
 @router.delete("/{set_id}/places", status_code=204, responses=documented())
-async def disuse_set(caller: ApiCaller, set_id: UUID, place: Annotated[Place, Query()]) -> None:
+async def disuse_set(caller: ApiCaller, set_id: UUID, place: Annotated[QuickReplyPlace, Query()]) -> None:
     """Use a set no more at a place."""
     await service.disuse_set(*caller, set_id, place)
 

@@ -22,7 +22,7 @@ from tavernkit.playground.story.scripts.documents import (
     ScriptKind,
     ScriptListOut,
     ScriptOut,
-    TrialOut,
+    ScriptTrialOut,
     TryScript,
 )
 from tavernkit.playground.story.scripts.service import ChangedScript
@@ -62,7 +62,7 @@ async def list_own(caller: ApiCaller) -> ScriptListOut:
 
 
 @router.post("/test", responses=documented())
-async def test_script(caller: ApiCaller, wanted: TryScript) -> TrialOut:
+async def test_script(caller: ApiCaller, wanted: TryScript) -> ScriptTrialOut:
     """What a script makes of a text, or of a message of a conversation; nothing is changed."""
     return await try_script(*caller, wanted)
 

@@ -17,10 +17,10 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.edge.models_api.queries import (
     SENT_AS,
+    AnsweredMessage,
     CharacterModel,
     CommonPart,
     SentMessage,
-    StoredMessage,
     common_part,
     fingerprint,
     recent_conversations,
@@ -47,7 +47,7 @@ class ConversationMatch(NamedTuple):
     conversation: Conversation
     common: CommonPart
     is_whole: bool
-    last: StoredMessage | None
+    last: AnsweredMessage | None
 
 
 async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterModel, conversation_id: UUID) -> UUID:
@@ -96,7 +96,7 @@ async def _candidates(
     # Before anything is written down for who may not speak.
     member = speaking_member(access.member)
     conversations = await recent_conversations(session, access, limit=CONVERSATIONS)
-    stored: dict[UUID, list[StoredMessage]] = {conversation.id: [] for conversation in conversations}
+    stored: dict[UUID, list[AnsweredMessage]] = {conversation.id: [] for conversation in conversations}
     common = {id: common_part((), earlier) for id in stored}
     reading, after, until = list(conversations), 0, FIRST_WINDOW
     while reading:
@@ -114,7 +114,7 @@ async def _candidates(
 
 
 def _candidate(
-    conversation: Conversation, stored: Sequence[StoredMessage], common: CommonPart, earlier: int
+    conversation: Conversation, stored: Sequence[AnsweredMessage], common: CommonPart, earlier: int
 ) -> ConversationMatch:
     return ConversationMatch(
         conversation=conversation,

@@ -38,7 +38,7 @@ class SentMessage(NamedTuple):
     text: str
 
 
-class StoredMessage(NamedTuple):
+class AnsweredMessage(NamedTuple):
     """A message as it is stored.
 
     `role` is empty for what no program has said, such as another person's words. `sent_as` is the fingerprint of the
@@ -63,7 +63,7 @@ class CommonPart(NamedTuple):
     is_open: bool
 
 
-def common_part(stored: Sequence[StoredMessage], asked: Sequence[SentMessage]) -> CommonPart:
+def common_part(stored: Sequence[AnsweredMessage], asked: Sequence[SentMessage]) -> CommonPart:
     """The longest beginning that both sides share. The program may know the greetings or some of the last of them, or
     none at all."""
     greetings = next((place for place, message in enumerate(stored) if not message.is_greeting), len(stored))
@@ -81,14 +81,14 @@ def fingerprint(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _shared(stored: Sequence[StoredMessage], skipped: int, asked: Sequence[SentMessage]) -> int:
+def _shared(stored: Sequence[AnsweredMessage], skipped: int, asked: Sequence[SentMessage]) -> int:
     count = 0
     while count < len(asked) and skipped + count < len(stored) and _is_same(stored[skipped + count], asked[count]):
         count += 1
     return count
 
 
-def _is_same(stored: StoredMessage, sent: SentMessage) -> bool:
+def _is_same(stored: AnsweredMessage, sent: SentMessage) -> bool:
     if stored.role != sent.role:
         return False
     return stored.text == sent.text or (stored.sent_as is not None and stored.sent_as == fingerprint(sent.text))
@@ -165,7 +165,7 @@ async def recent_conversations(session: AsyncSession, access: SpaceAccess, *, li
 
 async def stored_messages(
     session: AsyncSession, conversation_ids: Sequence[UUID], person_id: UUID, *, after: int, until: int
-) -> Mapping[UUID, list[StoredMessage]]:
+) -> Mapping[UUID, list[AnsweredMessage]]:
     """The visible messages of each conversation with numbers behind `after` and up to `until`, in order.
 
     What people other than the member `person_id` have said has no role.
@@ -191,11 +191,11 @@ async def stored_messages(
         )
         .order_by(Message.conversation_id, Message.seq)
     )
-    stored: defaultdict[UUID, list[StoredMessage]] = defaultdict(list)
+    stored: defaultdict[UUID, list[AnsweredMessage]] = defaultdict(list)
     for conversation_id, id, role, author_id, text, swipe, run in rows:
         is_foreign = role == "user" and author_id != person_id
         stored[conversation_id].append(
-            StoredMessage(
+            AnsweredMessage(
                 id=id,
                 role="" if is_foreign else cast("Role", role),
                 # As texts that programs send are compared.

@@ -38,7 +38,7 @@ from tavernkit.playground.story.quick_replies.documents import (
     NewQuickReplySet,
     PatchButton,
     PatchQuickReplySet,
-    Place,
+    QuickReplyPlace,
     buttons_in,
 )
 from tavernkit.playground.story.quick_replies.expanding import expand_quick_reply
@@ -122,7 +122,7 @@ async def switch(caller: PageCaller, set_id: UUID, enabled: Flag, listed: Annota
     if enabled:
         await service.use_set(*caller, set_id, NewPlace())
     else:
-        await service.disuse_set(*caller, set_id, Place())
+        await service.disuse_set(*caller, set_id, QuickReplyPlace())
     return RedirectResponse("/quick-replies" if listed else f"/quick-replies/{set_id}#places", status_code=303)
 
 
@@ -146,7 +146,7 @@ async def disuse(
     space_id: Annotated[UUID | None, Form()] = None,
     character_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    await service.disuse_set(*caller, set_id, understood(Place, space_id=space_id, character_id=character_id))
+    await service.disuse_set(*caller, set_id, understood(QuickReplyPlace, space_id=space_id, character_id=character_id))
     return RedirectResponse(f"/quick-replies/{set_id}#places", status_code=303)
 
 

@@ -64,7 +64,7 @@ class VersionView(Value, frozen=True, kw_only=True):
     change: ArtifactChangeView | None = None
 
 
-class CardView(VersionView, frozen=True, kw_only=True):
+class ArtifactCardView(VersionView, frozen=True, kw_only=True):
     """An artifact in a panel. `is_fresh`: the last turn has changed it. `opens_change`: it wants to be seen as what has
     changed. `earlier` are the versions before it, newest first, where it wants to be a timeline."""
 
@@ -89,7 +89,7 @@ class StateView(Value, frozen=True, kw_only=True):
     nothing, by tag; `may_run`: what has failed can be run again."""
 
     panel: PanelView
-    cards: tuple[CardView, ...]
+    cards: tuple[ArtifactCardView, ...]
     rest: tuple[str, ...]
     feeds: tuple[FeedView, ...]
     failed: Mapping[str, FailureView]
@@ -240,12 +240,12 @@ def _card(
     turn: int,
     schemas: Mapping[str, JsonObject],
     failures: Mapping[str, FailureView],
-) -> CardView:
+) -> ArtifactCardView:
     current, previous = view.current, view.previous
     change = compared(previous, current)
     earlier = [item.version for item in reversed(projection.items) if not item.is_current]
     tag = view.artifact.key.tag
-    return CardView(
+    return ArtifactCardView(
         tag=tag,
         version=current,
         is_fresh=current.turn == turn,

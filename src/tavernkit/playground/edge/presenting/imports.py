@@ -119,7 +119,7 @@ class ItemsQuery(Value, frozen=True, kw_only=True):
         )
 
 
-class KindView(Value, frozen=True, kw_only=True):
+class ImportKindView(Value, frozen=True, kw_only=True):
     """The files of one kind: how many, and how they compare with what is here."""
 
     kind: str
@@ -173,12 +173,12 @@ class ImportHead(Value, frozen=True, kw_only=True):
     counts: tuple[str, ...]
 
 
-class ImportView(ImportHead, frozen=True, kw_only=True):
+class MigrationView(ImportHead, frozen=True, kw_only=True):
     """An import as its page shows it."""
 
     application: str
-    kinds: tuple[KindView, ...]
-    totals: KindView
+    kinds: tuple[ImportKindView, ...]
+    totals: ImportKindView
     choices: ImportChoices
     secrets: Sequence[str]
     broken: Sequence[str]
@@ -242,7 +242,7 @@ async def import_head(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Impo
     )
 
 
-async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> ImportView:
+async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> MigrationView:
     """How an import stands, and what was found."""
     head = await import_head(runtime, viewer, import_id)
     row = head.row
@@ -256,7 +256,7 @@ async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Impo
         if any(line[0] == kind for line in totals)
     )
     broken = row.summary.get("broken_links", [])
-    return ImportView(
+    return MigrationView(
         **{name: getattr(head, name) for name in head.__struct_fields__},
         application="" if source is None else APPLICATIONS[source.application],
         kinds=kinds,
@@ -322,13 +322,13 @@ def size_in_words(size: int) -> str:
     return _("{size} MB", size=round(size / MILLION, 1))
 
 
-def _kind_view(kind: str, totals: Sequence[ItemTotal], choices: ImportChoices) -> KindView:
+def _kind_view(kind: str, totals: Sequence[ItemTotal], choices: ImportChoices) -> ImportKindView:
     states, verdicts = Counter[str](), Counter[str]()
     for _kind, state, verdict, count, _size in totals:
         states[state] += count
         if verdict is not None:
             verdicts[verdict] += count
-    return KindView(
+    return ImportKindView(
         kind=kind,
         label=KINDS[kind],
         becomes=BECOMES[kind],

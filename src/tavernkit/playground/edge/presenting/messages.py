@@ -41,7 +41,7 @@ from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.inputs import prompt_text
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
-from tavernkit.playground.story.prompting.scripts import ShownTexts, StoredMessage, show_messages
+from tavernkit.playground.story.prompting.scripts import MessageToShow, ShownTexts, show_messages
 from tavernkit.playground.story.providers.queries import provider_in
 from tavernkit.values import Value
 
@@ -253,7 +253,7 @@ async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[Mes
 async def _shown_texts(session: AsyncSession, conversation_id: UUID, rows: Sequence[MessageRow]) -> list[ShownTexts]:
     """What each message says after the regex scripts for display; what is stored does not change."""
     stored = [
-        StoredMessage(
+        MessageToShow(
             id=row.message.id,
             seq=row.message.seq,
             member_id=row.message.membership_id,
@@ -274,7 +274,7 @@ _BEHIND_ALL = 2**31 - 1
 
 async def written_html(session: AsyncSession, run: Run, text: str) -> str | None:
     """A reply that is being written, as display scripts show it; None where there are none for it."""
-    reply = StoredMessage(
+    reply = MessageToShow(
         id=run.id,
         seq=_BEHIND_ALL,
         member_id=run.speaker_membership_id,

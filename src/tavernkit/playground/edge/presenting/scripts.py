@@ -25,7 +25,7 @@ from tavernkit.playground.story.scripts.documents import (
     ScriptHolder,
     ScriptKind,
     ScriptOut,
-    TrialOut,
+    ScriptTrialOut,
     decoded,
 )
 from tavernkit.playground.story.scripts.service import read_holder
@@ -368,7 +368,7 @@ async def stories_to_test(runtime: Runtime, viewer: Viewer) -> dict[str, str]:
     }
 
 
-def trial_sentence(trial: TrialOut) -> str:
+def trial_sentence(trial: ScriptTrialOut) -> str:
     """Where a script runs on the message that it was tried on."""
     if not trial.runs_on:
         return _("The script does not run on this message: look at its options, its placement and its depths.")

@@ -71,7 +71,7 @@ class CardPageView(Value, frozen=True, kw_only=True):
     groups: tuple[FieldGroup, ...]
 
 
-class TextPiece(Value, frozen=True, kw_only=True):
+class ComparedText(Value, frozen=True, kw_only=True):
     """A piece of a text that is compared with another; `is_changed` says that the other has not got it."""
 
     text: str
@@ -83,8 +83,8 @@ class DifferenceView(Value, frozen=True, kw_only=True):
 
     path: str
     label: str
-    now: tuple[TextPiece, ...]
-    before: tuple[TextPiece, ...]
+    now: tuple[ComparedText, ...]
+    before: tuple[ComparedText, ...]
     is_new: bool
     is_gone: bool
 
@@ -189,14 +189,14 @@ def _is_copied(row: Preset, viewer: Viewer) -> bool:
     return row.owner_id is None and not viewer.is_administrator
 
 
-def text_pieces(text: str, other: str) -> tuple[TextPiece, ...]:
+def text_pieces(text: str, other: str) -> tuple[ComparedText, ...]:
     """The lines of a text, those marked that the other one has not got."""
     ours, theirs = text.splitlines(keepends=True), other.splitlines(keepends=True)
     if len(ours) * len(theirs) > MOST_COMPARED:
-        return (TextPiece(text=text, is_changed=True),)
+        return (ComparedText(text=text, is_changed=True),)
     matcher = SequenceMatcher(a=ours, b=theirs, autojunk=False)
     return tuple(
-        TextPiece(text="".join(ours[start:end]), is_changed=kind != "equal")
+        ComparedText(text="".join(ours[start:end]), is_changed=kind != "equal")
         for kind, start, end, _other, _end in matcher.get_opcodes()
         if end > start
     )

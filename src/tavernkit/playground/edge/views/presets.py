@@ -88,7 +88,7 @@ class PresetRow(Value, frozen=True, kw_only=True):
     can_be_deleted: bool
 
 
-class KindView(Value, frozen=True, kw_only=True):
+class PresetKindView(Value, frozen=True, kw_only=True):
     """The presets of one kind."""
 
     key: str
@@ -99,7 +99,7 @@ class KindView(Value, frozen=True, kw_only=True):
 class PresetsView(Value, frozen=True, kw_only=True):
     """The list of presets."""
 
-    kinds: tuple[KindView, ...]
+    kinds: tuple[PresetKindView, ...]
     is_first: bool
     next: str | None
 
@@ -119,7 +119,7 @@ class PresetPromptView(Value, frozen=True, kw_only=True):
     share: float
 
 
-class CardView(Value, frozen=True, kw_only=True):
+class TemplateCardView(Value, frozen=True, kw_only=True):
     """A card of RisuAI's template."""
 
     place: int
@@ -151,7 +151,7 @@ class PresetView(PresetRow, frozen=True, kw_only=True):
     prompts: tuple[PresetPromptView, ...] = ()
     orders: Mapping[str, str] = {}
     order: str = EVERY_CHARACTER
-    cards: tuple[CardView, ...] | None = None
+    cards: tuple[TemplateCardView, ...] | None = None
     card_types: Mapping[str, str] = {}
     groups: tuple[FieldGroup, ...] = ()
     providers: Mapping[str, str] = {}
@@ -172,7 +172,7 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
         default = await default_preset_id(session, viewer.user_id)
     shown = rows[:PRESETS_PER_PAGE]
     kinds = (
-        KindView(
+        PresetKindView(
             key=kind,
             name=name,
             presets=tuple(
@@ -274,7 +274,7 @@ def _prompts(preset: ChatPreset, order: str, measured: PresetTokens | None) -> t
     )
 
 
-def _cards(preset: RisuSettings, measured: PresetTokens | None) -> tuple[CardView, ...] | None:
+def _cards(preset: RisuSettings, measured: PresetTokens | None) -> tuple[TemplateCardView, ...] | None:
     if preset.template is None:
         return None
     estimator = default_estimator()
@@ -284,7 +284,7 @@ def _cards(preset: RisuSettings, measured: PresetTokens | None) -> tuple[CardVie
     ]
     most = max(tokens, default=0)
     return tuple(
-        CardView(
+        TemplateCardView(
             place=place,
             name=card_name(card),
             type=storable(card.type),

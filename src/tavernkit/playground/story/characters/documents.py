@@ -67,7 +67,7 @@ class CharacterOut(CharacterLineOut):
         return cls.of_row(row, is_shared=row.owner_id is None, card=presentable(row.data), assets=files)
 
 
-class CardFields(StrictModel):
+class CardFieldsIn(StrictModel):
     """Fields of a card, named as its specification names them."""
 
     name: Short | None = None
@@ -129,13 +129,13 @@ class AssetChange(StrictModel):
     kind: AssetKind | None = None
 
 
-class NewCard(CardFields):
+class NewCard(CardFieldsIn):
     """What a new character says; what is not named is empty."""
 
     name: Short
 
 
-class CardEdit(CardFields):
+class CardEdit(CardFieldsIn):
     """Fields of the card to change; what is not named stays as it is."""
 
     version: Version

@@ -16,7 +16,7 @@ from tavernkit.playground.story.characters.cards import embedded_book
 from tavernkit.playground.story.characters.files import PreparedFile, prepare, written_card
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.characters.queries import find_character
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.known_settings import known_settings
 from tavernkit.playground.story.migration.lorebooks import link_world
 from tavernkit.playground.story.migration.of_characters import give_settings
@@ -31,7 +31,7 @@ class CharacterHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedFile:
         return prepare(data)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedFile) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedFile) -> ItemOutcome:
         step, target = step_for(item), None
         if step == "keep":
             return kept_here(item)

@@ -40,7 +40,7 @@ from tavernkit.playground.story.migration.chat_homes import (
 from tavernkit.playground.story.migration.chat_links import link_chat, timers_of_chat
 from tavernkit.playground.story.migration.chat_media import PictureFinder, note_shown
 from tavernkit.playground.story.migration.in_step import WholeChat, bring_up_to_date
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.reading import ReportBuilder
 from tavernkit.values import JsonObject, Value
 
@@ -146,7 +146,9 @@ class ChatHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
         return prepare_chat(job, item, data)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None) -> Outcome:
+    async def store(
+        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None
+    ) -> ItemOutcome:
         if prepared is None:
             return EMPTY
         if item.target_id is not None:
@@ -156,17 +158,17 @@ class ChatHandler:
         return await store_chat(session, job, item, prepared, home)
 
 
-EMPTY = Outcome(verdict="kept", notes=(_("The file is empty."),))
+EMPTY = ItemOutcome(verdict="kept", notes=(_("The file is empty."),))
 
 
 async def store_again(
     session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat, *, is_group: bool = False
-) -> Outcome:
+) -> ItemOutcome:
     """Bring a conversation up to date with its file, or make a branch of it where the two have parted."""
     conversation = await lock_story(session, existing_id(item))
     home = await open_home(session, job, conversation.space_id, is_group=is_group)
     step = await bring_up_to_date(session, job, item, conversation, WholeChat(prepared.chat), home)
-    if isinstance(step, Outcome):
+    if isinstance(step, ItemOutcome):
         await note_shown(session, job, prepared.shown, conversation.id)
         return step.with_(notes=(*step.notes, *prepared.notes))
     outcome = await store_chat(session, job, item, prepared, home, place=step.place)
@@ -189,7 +191,7 @@ async def store_chat(
     *,
     place: ConversationPlace | None = None,
     kept: JsonObject | None = None,
-) -> Outcome:
+) -> ItemOutcome:
     """Make a conversation of a chat in this transaction; `place` is where it stands in a tree, if not where the scan
     has found."""
     notes: tuple[str, ...] = ()
@@ -220,7 +222,7 @@ async def store_chat(
         home.members.extend((member, None) for member in speakers.new)
     missing = await link_chat(session, job, conversation, prepared.metadata)
     await note_shown(session, job, prepared.shown, conversation.id)
-    return Outcome(
+    return ItemOutcome(
         verdict="exact" if prepared.is_exact else "converted",
         target_kind="conversation",
         target_id=conversation.id,

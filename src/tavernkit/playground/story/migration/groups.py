@@ -42,7 +42,7 @@ from tavernkit.playground.story.migration.chats import (
 )
 from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file, stem_of
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.markers import touching
 from tavernkit.playground.story.migration.personas import connect_groups
 from tavernkit.playground.story.runs.round_control import members_changed
@@ -118,7 +118,7 @@ class GroupHandler:
             raise ParseError(_("This is no group of SillyTavern: it names no members."))
         return document
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> ItemOutcome:
         group = read_group_file(prepared, item.path)
         if item.target_id is not None:
             return await self._update(session, job, item, group, prepared)
@@ -131,7 +131,7 @@ class GroupHandler:
         await connect_groups(session, job, {group.id: home.space.id})
         others = (await group_chats(session, job)).add(home.space.id, name, prepared)
         await session.flush()
-        return Outcome(
+        return ItemOutcome(
             verdict="exact",
             target_kind="space",
             target_id=home.space.id,
@@ -140,7 +140,7 @@ class GroupHandler:
 
     async def _update(
         self, session: AsyncSession, job: ImportJob, item: Item, group: GroupFile, document: dict[str, Json]
-    ) -> Outcome:
+    ) -> ItemOutcome:
         """A group whose file has changed. Where it was changed here as well, only new chats are looked for by it."""
         space = await session.get_one(Space, item.target_id, with_for_update=True, populate_existing=True)
         job.cache.pop(ChatHome, None)
@@ -162,7 +162,7 @@ class GroupHandler:
             await members_changed(session, job.runtime, space.id)
         job.cache.pop(GroupChats, None)
         notes += _shared_note((await group_chats(session, job)).add(space.id, space.name, document))
-        return Outcome(
+        return ItemOutcome(
             verdict="unchanged" if is_kept else "exact",
             target_kind="space",
             target_id=space.id,
@@ -280,7 +280,9 @@ class GroupChatHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
         return prepare_chat(job, item, data)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None) -> Outcome:
+    async def store(
+        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None
+    ) -> ItemOutcome:
         if prepared is None:
             return EMPTY
         if item.target_id is not None:

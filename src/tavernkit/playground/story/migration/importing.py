@@ -45,8 +45,8 @@ from tavernkit.playground.story.migration.items import (
     ImportJob,
     Item,
     ItemHandler,
+    ItemOutcome,
     LongImport,
-    Outcome,
     TargetKind,
 )
 from tavernkit.playground.story.migration.kept import (
@@ -97,7 +97,7 @@ class _Prepared(Value, frozen=True, kw_only=True):
     has prepared, and the bytes that are kept."""
 
     item: Item
-    outcome: Outcome | None = None
+    outcome: ItemOutcome | None = None
     handler: ItemHandler = KEEPING
     ready: Any = None
     kept: KeptBytes | None = None
@@ -308,7 +308,7 @@ class _Import:
         await self._settle(session, one.item, outcome)
         return outcome.verdict
 
-    async def _store_rows(self, session: AsyncSession, one: _Prepared, *, is_known: bool) -> Outcome:
+    async def _store_rows(self, session: AsyncSession, one: _Prepared, *, is_known: bool) -> ItemOutcome:
         item = one.item
         if one.kept is not None:
             await keep(session, one.kept, self._work.runtime.clock(), is_known=is_known)
@@ -339,7 +339,7 @@ class _Import:
             if target_id is not None:
                 await touching(session, self._job, "conversation", target_id)
 
-    async def _conclude(self, session: AsyncSession, item: Item, outcome: Outcome, kept: KeptBytes | None) -> None:
+    async def _conclude(self, session: AsyncSession, item: Item, outcome: ItemOutcome, kept: KeptBytes | None) -> None:
         """Write what has become of a file, behind the rows that it became."""
         await session.flush()
         await refresh_markers(session, self._job)
@@ -352,7 +352,7 @@ class _Import:
             marker = await marker_of(session, outcome.target_kind, outcome.target_id)
         await self._remember(session, item, outcome, marker or OUTDATED, kept)
 
-    async def _duplicate(self, session: AsyncSession, item: Item) -> tuple[Outcome, str]:
+    async def _duplicate(self, session: AsyncSession, item: Item) -> tuple[ItemOutcome, str]:
         """What the same bytes have become before is what this file has become, too; and the marker of that."""
         row = await session.get_one(ImportItem, (self._row.id, item.position))
         kind, id = cast(TargetKind, row.target_kind), cast(UUID, row.target_id)
@@ -360,7 +360,7 @@ class _Import:
         if marker is None:
             raise Refused("stale", _("What it is a duplicate of was deleted since the scan. Scan the folder again."))
         note = _("The same file was imported before, so it was not imported again.")
-        outcome = Outcome(verdict="duplicate", target_kind=kind, target_id=id, notes=(note,))
+        outcome = ItemOutcome(verdict="duplicate", target_kind=kind, target_id=id, notes=(note,))
         of_target = (ImportedFile.target_id == id, ImportedFile.sha256 == item.sha256)
         imported = await session.scalar(select(ImportedFile.marker).where(*of_target).limit(1))
         if imported is not None:
@@ -368,7 +368,7 @@ class _Import:
         return outcome, marker if await _is_as_it_came(session, kind, id) else OUTDATED
 
     async def _remember(
-        self, session: AsyncSession, item: Item, outcome: Outcome, marker: str, kept: KeptBytes | None
+        self, session: AsyncSession, item: Item, outcome: ItemOutcome, marker: str, kept: KeptBytes | None
     ) -> None:
         """Write what the file of this path has become."""
         insert: Any = postgresql.insert if self._database.is_postgresql else sqlite.insert
@@ -388,7 +388,7 @@ class _Import:
         place = [ImportedFile.source_id, ImportedFile.path]
         await session.execute(row.on_conflict_do_update(index_elements=place, set_=values))
 
-    async def _settle(self, session: AsyncSession, item: Item, outcome: Outcome) -> None:
+    async def _settle(self, session: AsyncSession, item: Item, outcome: ItemOutcome) -> None:
         """Write the line of the report."""
         of_item = (ImportItem.import_id == self._row.id, ImportItem.position == item.position)
         await session.execute(
@@ -428,7 +428,7 @@ class _Import:
     async def _import_long_chat(self, item: Item, kept: KeptBytes) -> None:
         done = self._job.done
 
-        async def finish(session: AsyncSession, outcome: Outcome) -> None:
+        async def finish(session: AsyncSession, outcome: ItemOutcome) -> None:
             row = await locked_import(session, self._work, self._row.id)
             await self._work.commit_step(session, done + 1)
             await keep(session, kept, self._work.runtime.clock(), is_known=True)
@@ -491,22 +491,22 @@ def _packed_pieces(pieces: Iterator[bytes], sha256: Any) -> list[tuple[bool, byt
     return packed
 
 
-def _refused(sentence: str) -> Outcome:
-    return Outcome(verdict="refused", notes=(sentence,))
+def _refused(sentence: str) -> ItemOutcome:
+    return ItemOutcome(verdict="refused", notes=(sentence,))
 
 
-def _skipped(row: ImportItem) -> Outcome:
+def _skipped(row: ImportItem) -> ItemOutcome:
     notes = (_("What is here was kept."),) if row.choice == "keep" else ()
-    return Outcome(verdict="skipped", notes=notes)
+    return ItemOutcome(verdict="skipped", notes=notes)
 
 
-def _unchanged(row: ImportItem, item: Item) -> Outcome:
+def _unchanged(row: ImportItem, item: Item) -> ItemOutcome:
     if row.target_id is not None and item.target_id is None:
-        return Outcome(verdict="unchanged", notes=(_("It was imported before, and has been deleted here since."),))
-    return Outcome(verdict="unchanged", target_kind=item.target_kind, target_id=item.target_id)
+        return ItemOutcome(verdict="unchanged", notes=(_("It was imported before, and has been deleted here since."),))
+    return ItemOutcome(verdict="unchanged", target_kind=item.target_kind, target_id=item.target_id)
 
 
-def _blanked(item: Item, outcome: Outcome) -> list[str]:
+def _blanked(item: Item, outcome: ItemOutcome) -> list[str]:
     """What is said about the secrets in a file."""
     names = item.plan.get("secrets", ())
     if not names or outcome.verdict in ("refused", "skipped", "unchanged"):

@@ -52,7 +52,7 @@ from tavernkit.playground.story.chatfiles.storing import (
 )
 from tavernkit.playground.story.migration.chat_homes import ChatHome
 from tavernkit.playground.story.migration.chat_links import link_chat, timers_of_chat
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.paths.state import end_of_path, path_changed, state_at
 from tavernkit.playground.story.paths.variables import record_delta
 from tavernkit.playground.story.settings_schema.resolving import apply_changes
@@ -97,7 +97,7 @@ class Parted(Value, frozen=True, kw_only=True):
     note: str
 
 
-class StoredMessage(Value, frozen=True, kw_only=True):
+class MessageHere(Value, frozen=True, kw_only=True):
     """A message of the conversation with its swipes: their ids, texts and metadata."""
 
     id: UUID
@@ -133,7 +133,7 @@ def _plain(metadata: JsonObject) -> JsonObject:
     return {**metadata, THEIRS: {key: value for key, value in theirs.items() if key != "text_id"}}
 
 
-async def _stored_messages(session: AsyncSession, conversation_id: UUID) -> AsyncGenerator[StoredMessage]:
+async def _stored_messages(session: AsyncSession, conversation_id: UUID) -> AsyncGenerator[MessageHere]:
     """The messages that are not deleted, in order."""
     behind = 0
     of_conversation = (Message.conversation_id == conversation_id, Message.visibility != "hidden")
@@ -154,7 +154,7 @@ async def _stored_messages(session: AsyncSession, conversation_id: UUID) -> Asyn
             swipes[message_id].append((swipe[0], swipe[1], swipe[2]))
         for row in rows:
             own = swipes[row.id]
-            yield StoredMessage(
+            yield MessageHere(
                 id=row.id,
                 seq=row.seq,
                 role=row.role,
@@ -175,7 +175,7 @@ class Comparison:
 
     version: tuple[Any, ...] = ()
     common: int = 0
-    last: StoredMessage | None = None
+    last: MessageHere | None = None
     differing: list[int] = field(default_factory=list)
     is_longer: bool = False
     has_parted: bool = False
@@ -213,7 +213,7 @@ async def bring_up_to_date(
     chat: PagedChat,
     home: ChatHome,
     found: Comparison | None = None,
-) -> Outcome | Parted:
+) -> ItemOutcome | Parted:
     """Add what only the file has to its conversation, which is locked; or say where they have parted. `found` is what
     comparing them has shown, if that was done before."""
     if found is None or found.version != version_of(conversation):
@@ -223,7 +223,7 @@ async def bring_up_to_date(
             return _parted(conversation, found)
         if item.conflict == "keep":
             note = _("The chat goes on differently here and in the folder. What is here was kept.")
-            return Outcome(
+            return ItemOutcome(
                 verdict="unchanged",
                 target_kind="conversation",
                 target_id=conversation.id,
@@ -303,8 +303,8 @@ class _Update:
                 else:
                     await self._rewrite(here, new, page)
 
-    async def _pairs(self, chat: PagedChat, places: set[int]) -> list[tuple[StoredMessage, ChatMessage, NewChat]]:
-        found: list[tuple[StoredMessage, ChatMessage, NewChat]] = []
+    async def _pairs(self, chat: PagedChat, places: set[int]) -> list[tuple[MessageHere, ChatMessage, NewChat]]:
+        found: list[tuple[MessageHere, ChatMessage, NewChat]] = []
         place, last = 0, max(places)
         stored = _stored_messages(self._session, self._conversation.id)
         async with aclosing(chat.pages()) as pages, aclosing(stored):
@@ -318,7 +318,7 @@ class _Update:
                     place += 1
         return found
 
-    async def _rewrite(self, here: StoredMessage, new: NewMessage, page: NewChat) -> None:
+    async def _rewrite(self, here: MessageHere, new: NewMessage, page: NewChat) -> None:
         """Let a message say what the file says; what its swipes have changed in the story stays."""
         known = [id for id, _text, _metadata in here.swipes]
         ids = [known[place] if place < len(known) else self._job.runtime.ids() for place in range(len(new.swipes))]
@@ -351,7 +351,7 @@ class _Update:
             await path_changed(self._session, self._conversation.id, here.seq)
         self.changed.append(here.id)
 
-    async def _add_swipes(self, here: StoredMessage, new: NewMessage, page: NewChat) -> None:
+    async def _add_swipes(self, here: MessageHere, new: NewMessage, page: NewChat) -> None:
         """Add the swipes that only the file has behind those that are there."""
         texts = [text for _id, text, _metadata in here.swipes]
         wanted = [place for place, swipe in enumerate(new.swipes) if swipe.text not in texts]
@@ -371,7 +371,7 @@ class _Update:
         self.changed.append(here.id)
 
     async def _insert_swipes(
-        self, here: StoredMessage, new: NewMessage, ids: Sequence[UUID], places: range, *, behind: int = 0
+        self, here: MessageHere, new: NewMessage, ids: Sequence[UUID], places: range, *, behind: int = 0
     ) -> None:
         await insert_rows(
             self._session,
@@ -502,7 +502,9 @@ async def with_last(pages: AsyncIterator[NewChat]) -> AsyncIterator[tuple[NewCha
         yield waiting, True
 
 
-def _outcome(item: Item, conversation: Conversation, found: Comparison, made: _Update, notes: Sequence[str]) -> Outcome:
+def _outcome(
+    item: Item, conversation: Conversation, found: Comparison, made: _Update, notes: Sequence[str]
+) -> ItemOutcome:
     """What to say about it. A conversation that was changed here, or is longer than the file, has more in it."""
     said: list[str] = []
     if made.added:
@@ -512,7 +514,7 @@ def _outcome(item: Item, conversation: Conversation, found: Comparison, made: _U
     if found.is_longer:
         said.append(_("The conversation is longer here than in the folder."))
     is_same = not made.added and not made.changed
-    return Outcome(
+    return ItemOutcome(
         verdict="unchanged" if is_same else "converted" if item.is_changed_here or found.is_longer else "exact",
         target_kind="conversation",
         target_id=conversation.id,

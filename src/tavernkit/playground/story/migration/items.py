@@ -47,7 +47,7 @@ class Item(Value, frozen=True, kw_only=True):
     is_changed_here: bool = False
 
 
-class Outcome(Value, frozen=True, kw_only=True):
+class ItemOutcome(Value, frozen=True, kw_only=True):
     """What became of an item. `notes` are sentences; `marker` is filled in by who calls the handler. A target that is
     `merged` has more in it than the file, so that an export writes it anew: its marker is that of no target."""
 
@@ -88,14 +88,14 @@ class ItemHandler(Protocol):
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> Any:
         """Read the bytes, in a thread. A TavernKitError or Refused is the reason why the item is refused."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Any) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: Any) -> ItemOutcome:
         """Write rows into this transaction, which also stores the item's outcome. Commits nothing itself."""
 
 
 Handlers: TypeAlias = Callable[[FileKind], ItemHandler | None]
 
 
-Finish: TypeAlias = Callable[[AsyncSession, Outcome], Awaitable[None]]
+Finish: TypeAlias = Callable[[AsyncSession, ItemOutcome], Awaitable[None]]
 """Writes the outcome of an item into the transaction with its last rows. Nothing is written to the item before it."""
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.migration.files import FileKind
 from tavernkit.playground.base.database.models import ImportedFile, KeptFile, KeptPiece
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.values import Value
 
 PIECE_BYTES = 1024 * 1024
@@ -130,9 +130,9 @@ class Keeping:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> None:
         """Nothing is read out of it."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> ItemOutcome:
         """Nothing is written but its bytes, as with every file."""
-        return Outcome(verdict="kept", notes=self._notes)
+        return ItemOutcome(verdict="kept", notes=self._notes)
 
 
 KEEPING = Keeping()

@@ -48,7 +48,7 @@ from tavernkit.playground.story.migration.chat_media import PictureFinder, note_
 from tavernkit.playground.story.migration.chats import missing_pictures, notes_of, place_of, title_of
 from tavernkit.playground.story.migration.groups import home_of_group_chat
 from tavernkit.playground.story.migration.in_step import Parted, bring_up_to_date, compare, with_last
-from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.markers import touching
 from tavernkit.playground.story.migration.steps import step
 from tavernkit.playground.story.paths.state import fold
@@ -304,7 +304,7 @@ class _LongImport:
             missing = await link_chat(session, self._job, conversation, self._chat.metadata)
             await note_shown(session, self._job, tuple(self._chat.finder.shown), conversation.id)
             await session.execute(update(Conversation).where(Conversation.id == self._id).values(updated_at=moment))
-            outcome = Outcome(
+            outcome = ItemOutcome(
                 verdict="exact" if self._chat.report.build("sillytavern").is_exact else "converted",
                 target_kind="conversation",
                 target_id=self._id,

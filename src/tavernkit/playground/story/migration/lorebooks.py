@@ -19,7 +19,7 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.lorebooks.links import link_book, places_of_single_files, places_that_name
 from tavernkit.playground.story.lorebooks.queries import lorebook_of
 from tavernkit.playground.story.lorebooks.service import replace_book, store_book, written_book
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.known_settings import FolderSettings, known_settings
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, stem_of, step_for
 from tavernkit.text.js_json import to_json
@@ -42,7 +42,7 @@ class WorldHandler:
         book, report = read_book(data)
         return PreparedBook(book=book, notes=tuple(notes_of(report)))
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedBook) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedBook) -> ItemOutcome:
         stem, owner_id = stem_of(item.path), job.viewer.user_id
         match step_for(item):
             case "keep":

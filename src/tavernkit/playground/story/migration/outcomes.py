@@ -10,7 +10,7 @@ from uuid import UUID
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import listed, ngettext
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.migration.items import Item, Outcome, TargetKind
+from tavernkit.playground.story.migration.items import Item, ItemOutcome, TargetKind
 from tavernkit.reading import ImportReport
 
 MAX_NOTES = 20
@@ -28,9 +28,9 @@ def step_for(item: Item) -> Step:
     return "keep" if item.conflict == "keep" else "add"
 
 
-def kept_here(item: Item) -> Outcome:
+def kept_here(item: Item) -> ItemOutcome:
     """The outcome of an item that was changed on both sides, of which the side here stays."""
-    return Outcome(
+    return ItemOutcome(
         verdict="skipped",
         target_kind=item.target_kind,
         target_id=item.target_id,
@@ -45,14 +45,14 @@ def imported(
     *,
     converted: Iterable[str] = (),
     notes: Iterable[str] = (),
-) -> Outcome:
+) -> ItemOutcome:
     """The outcome of an item that became something; `converted` says what of it is not as it was in the file."""
     told = list(converted)
     if len(told) > MAX_NOTES:
         told[MAX_NOTES - 1 :] = [ngettext("and {count} more", "and {count} more", len(told) - MAX_NOTES + 1)]
     both = step_for(item) == "add" and item.target_id is not None
     beside = [_("Changed here and in the folder. The file was imported beside the version here.")] if both else []
-    return Outcome(
+    return ItemOutcome(
         verdict="converted" if told else "exact",
         target_kind=target_kind,
         target_id=target_id,

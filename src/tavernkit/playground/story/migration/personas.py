@@ -26,7 +26,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.personas import persona_with_avatar
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.lorebooks import link_world
 from tavernkit.playground.story.migration.markers import is_as_imported, marker_of, touching
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, some
@@ -53,7 +53,7 @@ class PersonaPictureHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> NewBlob:
         return read_thumbnail(data)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: NewBlob) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: NewBlob) -> ItemOutcome:
         avatar = PurePosixPath(item.path)
         row = await persona_of(session, job, avatar.name)
         if item.target_id is not None:

@@ -21,7 +21,7 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.personas import character_key
 from tavernkit.playground.story.characters.assets import MAX_PICTURES
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, SPRITES, read_asset
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.kept import kept_bytes
 from tavernkit.playground.story.paths.pictures import EMOTION
 
@@ -42,16 +42,16 @@ class SpriteHandler:
 
     async def store(
         self, session: AsyncSession, job: ImportJob, item: Item, prepared: tuple[NewBlob, str] | str
-    ) -> Outcome:
+    ) -> ItemOutcome:
         _top, folder, *inside = PurePosixPath(item.path).parts
         if isinstance(prepared, str):
-            return Outcome(verdict="kept", notes=(prepared,))
+            return ItemOutcome(verdict="kept", notes=(prepared,))
         if len(inside) != 1:
-            return Outcome(verdict="kept", notes=(_("Only one set of expressions per character is used here."),))
+            return ItemOutcome(verdict="kept", notes=(_("Only one set of expressions per character is used here."),))
         characters = (await _characters_by_folder(session, job)).get(folder, ())
         if not characters:
             note = _("No character of this folder is called “{name}”.", name=folder)
-            return Outcome(verdict="kept", notes=(note,))
+            return ItemOutcome(verdict="kept", notes=(note,))
         blob, ext = prepared
         label = titled(inside[0].partition(".")[0].partition("-")[0], "unnamed", limit=180)
         await store(session, [blob], job.now)
@@ -61,8 +61,8 @@ class SpriteHandler:
         ]
         if not any(shown):
             note = _("A character can have at most {limit} pictures.", limit=MAX_PICTURES)
-            return Outcome(verdict="kept", notes=(note,))
-        return Outcome(verdict="exact", target_kind="character", target_id=characters[0])
+            return ItemOutcome(verdict="kept", notes=(note,))
+        return ItemOutcome(verdict="exact", target_kind="character", target_id=characters[0])
 
 
 class BackgroundHandler:
@@ -71,8 +71,8 @@ class BackgroundHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> None:
         """Nothing is read before it is used."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> Outcome:
-        return Outcome(verdict="kept", notes=(_("It is shown behind the chats that chose it."),))
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> ItemOutcome:
+        return ItemOutcome(verdict="kept", notes=(_("It is shown behind the chats that chose it."),))
 
 
 HANDLERS: Mapping[FileKind, ItemHandler] = {"sprite": SpriteHandler(), "background": BackgroundHandler()}

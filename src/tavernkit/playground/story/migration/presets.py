@@ -14,7 +14,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, stem_of, step_for
 from tavernkit.playground.story.presets.queries import decode_preset, preset_for
 from tavernkit.playground.story.presets.service import MAX_FILE_BYTES, NAMELESS, replace_preset, store_preset
@@ -61,9 +61,9 @@ class PresetHandler:
 
     async def store(
         self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedPreset | None
-    ) -> Outcome:
+    ) -> ItemOutcome:
         if prepared is None:
-            return Outcome(verdict="kept", notes=(_("Presets of this kind have no use here."),))
+            return ItemOutcome(verdict="kept", notes=(_("Presets of this kind have no use here."),))
         name, told = titled(stem_of(item.path), NAMELESS), []
         match step_for(item):
             case "keep":

@@ -15,7 +15,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, stem_of, step_for
 from tavernkit.playground.story.quick_replies.files import MAX_FILE_BYTES, read_set
 from tavernkit.playground.story.quick_replies.queries import set_for
@@ -48,7 +48,7 @@ class QuickReplyHandler:
         written, file, report = read
         return PreparedSet(data=written, file=file, notes=tuple(notes_of(report)))
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedSet) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedSet) -> ItemOutcome:
         told = []
         match step_for(item):
             case "keep":

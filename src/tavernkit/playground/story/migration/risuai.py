@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 from tavernkit.migration.files import FileKind
 from tavernkit.playground.story.migration.items import ItemHandler
-from tavernkit.playground.story.migration.risuai_characters import CharacterHandler
-from tavernkit.playground.story.migration.risuai_chats import ChatHandler
+from tavernkit.playground.story.migration.risuai_characters import RisuCharacterHandler
+from tavernkit.playground.story.migration.risuai_chats import RisuChatHandler
 from tavernkit.playground.story.migration.risuai_library import (
     AssetHandler,
     PersonaHandler,
-    PresetHandler,
+    RisuPresetHandler,
     RootHandler,
 )
 
 HANDLERS: Mapping[FileKind, ItemHandler] = {
     "risuai_root": RootHandler(),
     "risuai_asset": AssetHandler(),
-    "risuai_module": PresetHandler(),
-    "risuai_preset": PresetHandler(),
+    "risuai_module": RisuPresetHandler(),
+    "risuai_preset": RisuPresetHandler(),
     "risuai_persona": PersonaHandler(),
-    "risuai_character": CharacterHandler(),
-    "risuai_chat": ChatHandler(),
+    "risuai_character": RisuCharacterHandler(),
+    "risuai_chat": RisuChatHandler(),
 }

@@ -25,7 +25,7 @@ from tavernkit.playground.story.characters.cards import UNNAMED
 from tavernkit.playground.story.characters.files import MAX_ASSETS_BYTES, PreparedFile, prepare_bundle
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.characters.queries import find_character
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, some, step_for
 from tavernkit.playground.story.migration.risuai_source import asset_bytes, loose, part_at, read_part, target_with_id
 from tavernkit.playground.story.migration.risuai_spaces import new_space, set_lore
@@ -59,7 +59,7 @@ class PreparedCharacter(Value, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class CharacterHandler:
+class RisuCharacterHandler:
     """Characters become characters, and groups become spaces."""
 
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedCharacter:
@@ -78,9 +78,11 @@ class CharacterHandler:
             fields=fields, card=prepared, in_trash=False, notes=(*notes, *prepared.notes, *_unused(fields))
         )
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedCharacter) -> Outcome:
+    async def store(
+        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedCharacter
+    ) -> ItemOutcome:
         if prepared.in_trash:
-            return Outcome(
+            return ItemOutcome(
                 verdict="skipped",
                 notes=(_("It is in the trash of RisuAI. To import it, restore it there and make a new backup."),),
             )
@@ -185,7 +187,7 @@ def _runs_lua(trigger: Mapping[str, Json]) -> bool:
     return any(effect.text("type") == "triggerlua" for effect in loose(trigger).objects("effect"))
 
 
-class GroupMember(Value, frozen=True, kw_only=True):
+class RisuGroupMember(Value, frozen=True, kw_only=True):
     """A character of a group: how likely it speaks, and whether it is muted."""
 
     id: str
@@ -193,17 +195,17 @@ class GroupMember(Value, frozen=True, kw_only=True):
     is_muted: bool
 
 
-def members_of_group(fields: JsonObject) -> list[GroupMember]:
+def members_of_group(fields: JsonObject) -> list[RisuGroupMember]:
     """The members of a group in their order."""
     source = loose(fields)
     talks, active = source.items("characterTalks"), source.items("characterActive")
-    members: dict[str, GroupMember] = {}
+    members: dict[str, RisuGroupMember] = {}
     for place, id in enumerate(source.texts("characters")):
         talk = talks[place] if place < len(talks) else None
         is_number = isinstance(talk, int | float) and not isinstance(talk, bool)
         members.setdefault(
             id,
-            GroupMember(
+            RisuGroupMember(
                 id=id,
                 talkativeness=min(max(float(str(talk)), 0.0), 1.0) if is_number else None,
                 is_muted=place < len(active) and active[place] is False,
@@ -212,10 +214,10 @@ def members_of_group(fields: JsonObject) -> list[GroupMember]:
     return list(members.values())
 
 
-async def _store_group(session: AsyncSession, job: ImportJob, item: Item, fields: dict[str, Json]) -> Outcome:
+async def _store_group(session: AsyncSession, job: ImportJob, item: Item, fields: dict[str, Json]) -> ItemOutcome:
     """Make a space of a group, or let the space that it became be as the group is now."""
     source, members, missing = loose(fields), members_of_group(fields), []
-    cast: list[tuple[GroupMember, Character]] = []
+    cast: list[tuple[RisuGroupMember, Character]] = []
     for member in members:
         id = await target_with_id(session, job, "characters", member.id)
         row = None if id is None else await session.get(Character, id)
@@ -246,7 +248,7 @@ async def _store_group(session: AsyncSession, job: ImportJob, item: Item, fields
 
 
 async def _arrange(
-    session: AsyncSession, job: ImportJob, space: Space, cast: list[tuple[GroupMember, Character]]
+    session: AsyncSession, job: ImportJob, space: Space, cast: list[tuple[RisuGroupMember, Character]]
 ) -> None:
     """Let the characters of a space be those of a group, in their order."""
     query = select(SpaceMembership).where(SpaceMembership.space_id == space.id, SpaceMembership.kind == "character")

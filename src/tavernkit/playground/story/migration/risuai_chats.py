@@ -21,7 +21,7 @@ from tavernkit.playground.story.chatfiles.storing import LateSpeakers, new_chat
 from tavernkit.playground.story.migration.chat_homes import ChatHome, open_home
 from tavernkit.playground.story.migration.chats import PreparedChat, store_chat
 from tavernkit.playground.story.migration.in_step import WholeChat, bring_up_to_date
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.risuai_characters import GROUP
 from tavernkit.playground.story.migration.risuai_source import loose, part_at, read_part, target_with_id
 from tavernkit.playground.story.migration.risuai_spaces import modules_of, set_lore, space_of_character
@@ -48,7 +48,7 @@ class PreparedRisuChat(Value, frozen=True, kw_only=True):
     is_orphan: bool
 
 
-class ChatHandler:
+class RisuChatHandler:
     """Chats with a character or in a group."""
 
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedRisuChat:
@@ -82,9 +82,9 @@ class ChatHandler:
             is_orphan=bool(owner.get("trashTime")),
         )
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuChat) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuChat) -> ItemOutcome:
         if prepared.is_orphan:
-            return Outcome(verdict="skipped", notes=(_("Its character is in the trash of RisuAI."),))
+            return ItemOutcome(verdict="skipped", notes=(_("Its character is in the trash of RisuAI."),))
         item = item.with_(plan={**item.plan, **prepared.plan})
         outcome = await self._stored(session, job, item, prepared)
         if outcome.target_id is not None and outcome.verdict != "skipped":
@@ -100,17 +100,19 @@ class ChatHandler:
             await session.flush()
         return outcome
 
-    async def _stored(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuChat) -> Outcome:
+    async def _stored(
+        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuChat
+    ) -> ItemOutcome:
         if item.target_id is None:
             space = await space_of_character(session, job, prepared.stem)
             if space is None:
-                return Outcome(verdict="kept", notes=(_("Its character was not imported."),))
+                return ItemOutcome(verdict="kept", notes=(_("Its character was not imported."),))
             home = await _home(session, job, prepared, space.id)
             return await store_chat(session, job, item, prepared.chat, home)
         conversation = await lock_story(session, item.target_id)
         home = await _home(session, job, prepared, conversation.space_id)
         step = await bring_up_to_date(session, job, item, conversation, WholeChat(prepared.chat.chat), home)
-        if isinstance(step, Outcome):
+        if isinstance(step, ItemOutcome):
             return step.with_(notes=(*step.notes, *prepared.chat.notes))
         outcome = await store_chat(session, job, item, prepared.chat, home, place=step.place)
         return outcome.with_(notes=(step.note, *outcome.notes))

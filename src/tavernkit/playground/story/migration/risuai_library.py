@@ -13,7 +13,7 @@ from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.migration.items import ImportJob, Item, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemOutcome
 from tavernkit.playground.story.migration.outcomes import imported, kept_here, notes_of, some, step_for
 from tavernkit.playground.story.migration.risuai_source import (
     asset_bytes,
@@ -78,11 +78,11 @@ class AssetHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> None:
         """There is nothing to be read."""
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> Outcome:
-        return Outcome(verdict="exact")
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: None) -> ItemOutcome:
+        return ItemOutcome(verdict="exact")
 
 
-class PreparedPreset(Value, frozen=True, kw_only=True):
+class PreparedRisuPreset(Value, frozen=True, kw_only=True):
     """A preset or a module, what of it makes no sense, and what of it has no use here."""
 
     kind: str
@@ -92,10 +92,10 @@ class PreparedPreset(Value, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class PresetHandler:
+class RisuPresetHandler:
     """Presets and modules, of a database or in files of their own."""
 
-    def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedPreset:
+    def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedRisuPreset:
         if len(data) > MAX_FILE_BYTES and not item.detail:
             size, limit = len(data), MAX_FILE_BYTES
             sentence = _("The file is too large: {size} bytes. The limit is {limit} bytes.", size=size, limit=limit)
@@ -108,7 +108,7 @@ class PresetHandler:
             document = presentable(read_part(data, item.path))
             report = decode_preset(kind, document)[1]
         name = document.get("name")
-        return PreparedPreset(
+        return PreparedRisuPreset(
             kind=kind,
             name=name if isinstance(name, str) else "",
             document=document,
@@ -116,7 +116,9 @@ class PresetHandler:
             notes=_unused_in_module(document) if kind == MODULE else (),
         )
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedPreset) -> Outcome:
+    async def store(
+        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuPreset
+    ) -> ItemOutcome:
         match step_for(item):
             case "keep":
                 return kept_here(item)
@@ -171,7 +173,7 @@ class PersonaHandler:
             notes=tuple(notes),
         )
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedPersona) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedPersona) -> ItemOutcome:
         await lock_owner(session, job.viewer)
         match step_for(item):
             case "keep":
@@ -194,7 +196,7 @@ class RootHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> dict[str, Json]:
         return read_part(data, item.path)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: dict[str, Json]) -> ItemOutcome:
         await lock_owner(session, job.viewer)
         notes = [
             *await _select_persona(session, job, prepared),
@@ -205,7 +207,7 @@ class RootHandler:
         unused = [name for name in UNUSED if prepared.get(name)]
         if unused:
             notes.append(_("Kept, with no use here: {names}.", names=some(unused, len(unused))))
-        return Outcome(
+        return ItemOutcome(
             verdict="converted", target_kind="settings", target_id=job.viewer.user_id, notes=tuple(map(str, notes))
         )
 

@@ -28,7 +28,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, Outcome
+from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.known_settings import (
     FolderSettings,
     known_settings,
@@ -69,7 +69,7 @@ class SettingsHandler:
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> FolderSettings:
         return read_folder_settings(data)
 
-    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: FolderSettings) -> Outcome:
+    async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: FolderSettings) -> ItemOutcome:
         settings, before = prepared, await known_settings(session, job) or FolderSettings()
         await lock_owner(session, job.viewer)
         user = (settings.file.user_avatar, settings.file.user_name)
@@ -88,7 +88,9 @@ class SettingsHandler:
             ),
         ]
         remember(job, settings)
-        return Outcome(verdict="converted", target_kind="settings", target_id=job.viewer.user_id, notes=tuple(notes))
+        return ItemOutcome(
+            verdict="converted", target_kind="settings", target_id=job.viewer.user_id, notes=tuple(notes)
+        )
 
 
 HANDLERS: Mapping[FileKind, ItemHandler] = {"settings": SettingsHandler()}

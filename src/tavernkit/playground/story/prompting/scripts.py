@@ -171,7 +171,7 @@ class Voice(Value, frozen=True, kw_only=True):
         return mode == "editdisplay" and any(trigger.type == "display" for trigger in triggers)
 
 
-class StoredMessage(Value, frozen=True, kw_only=True):
+class MessageToShow(Value, frozen=True, kw_only=True):
     """A message whose texts are to be shown. `depth` counts from the newest; None where no script asks for it, and for
     a message that is not `in_prompts`."""
 
@@ -228,7 +228,7 @@ class StoryTexts(Value, frozen=True, kw_only=True):
 
 
 async def show_messages(
-    session: AsyncSession, conversation_id: UUID, messages: Sequence[StoredMessage]
+    session: AsyncSession, conversation_id: UUID, messages: Sequence[MessageToShow]
 ) -> Mapping[UUID, ShownTexts]:
     """The messages that scripts change for the page, without those that no script is for. They follow each other, the
     oldest first."""
@@ -245,7 +245,7 @@ async def show_messages(
     return await to_thread.run_sync(_show_all, texts, wanted)
 
 
-def _may_change(voice: Voice | None, message: StoredMessage) -> bool:
+def _may_change(voice: Voice | None, message: MessageToShow) -> bool:
     if voice is None:
         return False
     if voice.platform == "risuai":
@@ -253,12 +253,12 @@ def _may_change(voice: Voice | None, message: StoredMessage) -> bool:
     return any(_is_for(script, message) for script in voice.scripts)
 
 
-def _is_for(script: RegexScript, message: StoredMessage) -> bool:
+def _is_for(script: RegexScript, message: MessageToShow) -> bool:
     places = [PLACEMENTS.get(message.role, Placement.SLASH), *([Placement.REASONING] if message.reasoning else [])]
     return script.markdownOnly and not script.is_idle and any(place in script.placement for place in places)
 
 
-def _show_all(texts: StoryTexts, messages: Sequence[StoredMessage]) -> Mapping[UUID, ShownTexts]:
+def _show_all(texts: StoryTexts, messages: Sequence[MessageToShow]) -> Mapping[UUID, ShownTexts]:
     budgets = RegexBudget(PAGE_SECONDS), TimeBudget(PAGE_SECONDS)
     shown = {}
     # The newest first: where the time is not enough for all, it is the old ones that are shown as they are.
@@ -292,7 +292,7 @@ def show_text(
     placement: int,
     text: str,
     *,
-    message: StoredMessage,
+    message: MessageToShow,
     budget: RegexBudget,
 ) -> ShownText:
     """A text as SillyTavern's page shows it: after the scripts for display."""
@@ -371,8 +371,8 @@ def risuai_scene(texts: StoryTexts, voice: Voice, now: datetime, seed: int) -> R
 
 
 async def load_texts(
-    session: AsyncSession, conversation: models.Conversation, message: StoredMessage
-) -> tuple[StoryTexts, StoredMessage]:
+    session: AsyncSession, conversation: models.Conversation, message: MessageToShow
+) -> tuple[StoryTexts, MessageToShow]:
     """Everything that a script could ask for about a message, and the message with its depth."""
     space = await session.get_one(models.Space, conversation.space_id)
     texts = await _with_voices(session, conversation, space, {message.member_id})
@@ -398,7 +398,7 @@ async def typed_text(
     placement = PLACEMENTS.get(role, Placement.SLASH)
     if voice is None or not _changes_stored(voice, placement, is_edit=is_edit):
         return text
-    message = StoredMessage(id=UUID(int=seed), member_id=member_id, role=role, text=text, created_at=now)
+    message = MessageToShow(id=UUID(int=seed), member_id=member_id, role=role, text=text, created_at=now)
     texts = await _with_state(session, conversation, space, texts, [message])
     return await to_thread.run_sync(partial(_stored_text, texts, voice, placement, message, is_edit=is_edit))
 
@@ -412,7 +412,7 @@ def _changes_stored(voice: Voice, placement: int, *, is_edit: bool) -> bool:
     )
 
 
-def _stored_text(texts: StoryTexts, voice: Voice, placement: int, message: StoredMessage, *, is_edit: bool) -> str:
+def _stored_text(texts: StoryTexts, voice: Voice, placement: int, message: MessageToShow, *, is_edit: bool) -> str:
     now = texts.at(message.created_at)
     if voice.platform == "risuai":
         scene = risuai_scene(texts, voice, now, message.id.int)
@@ -438,8 +438,8 @@ def _has_depth(script: RegexScript) -> bool:
 
 
 async def _with_depths(
-    session: AsyncSession, conversation_id: UUID, messages: Sequence[StoredMessage]
-) -> list[StoredMessage]:
+    session: AsyncSession, conversation_id: UUID, messages: Sequence[MessageToShow]
+) -> list[MessageToShow]:
     """The messages with how many in prompts are newer than each."""
     count = select(func.count()).where(
         models.Message.conversation_id == conversation_id,
@@ -572,7 +572,7 @@ async def _with_state(
     conversation: models.Conversation,
     space: models.Space,
     texts: StoryTexts,
-    messages: Sequence[StoredMessage],
+    messages: Sequence[MessageToShow],
     *,
     always: bool = False,
 ) -> StoryTexts:

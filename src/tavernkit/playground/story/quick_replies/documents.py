@@ -111,7 +111,7 @@ class QuickReplySetOut(QuickReplySetSummary):
         return cls.of_row(row, **_stored(row), buttons=buttons_in(row.data))
 
 
-class Place(StrictModel):
+class QuickReplyPlace(StrictModel):
     """Where a set is used: in a space, with a character, or, where neither is named, in all stories of its owner."""
 
     space_id: UUID | None = None
@@ -124,7 +124,7 @@ class Place(StrictModel):
         return self
 
 
-class NewPlace(Place):
+class NewPlace(QuickReplyPlace):
     visible: bool = Field(default=True, description="Whether the buttons are shown.")
 
 

@@ -28,7 +28,7 @@ from tavernkit.playground.story.quick_replies.documents import (
     NewQuickReplySet,
     PatchButton,
     PatchQuickReplySet,
-    Place,
+    QuickReplyPlace,
     QuickReplySetOut,
     SetFields,
     button_of,
@@ -196,7 +196,7 @@ async def use_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: NewPlac
         return await use_at(runtime, session, row, columns, visible=place.visible)
 
 
-async def disuse_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: Place) -> None:
+async def disuse_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: QuickReplyPlace) -> None:
     """Use a set no more at a place."""
     async with runtime.database.write() as session:
         row = await set_for(session, viewer, set_id, lock=True)
@@ -207,7 +207,7 @@ async def disuse_set(runtime: Runtime, viewer: Viewer, set_id: UUID, place: Plac
 _PLACES = ("space_id", "character_id")
 
 
-async def _columns(session: AsyncSession, viewer: Viewer, place: Place) -> dict[str, UUID]:
+async def _columns(session: AsyncSession, viewer: Viewer, place: QuickReplyPlace) -> dict[str, UUID]:
     if place.space_id is not None:
         await space_for(session, place.space_id, viewer, Access.ADMINISTER)
         return {"space_id": place.space_id}
@@ -217,7 +217,7 @@ async def _columns(session: AsyncSession, viewer: Viewer, place: Place) -> dict[
     return {"user_id": viewer.user_id}
 
 
-def _is_everywhere(place: Place) -> bool:
+def _is_everywhere(place: QuickReplyPlace) -> bool:
     return place.space_id is None and place.character_id is None
 
 

@@ -177,7 +177,7 @@ class TryScript(StrictModel):
     )
 
 
-class TrialOut(BaseModel):
+class ScriptTrialOut(BaseModel):
     """What a script makes of a text, whether it would run on that message, and why not."""
 
     text: str

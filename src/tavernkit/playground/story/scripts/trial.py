@@ -21,13 +21,13 @@ from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.prompting.macros import macro_environment
 from tavernkit.playground.story.prompting.scripts import (
     PLACEMENTS,
-    StoredMessage,
+    MessageToShow,
     StoryTexts,
     Voice,
     load_texts,
     risuai_scene,
 )
-from tavernkit.playground.story.scripts.documents import TrialOut, TryScript, decoded, pattern_problem
+from tavernkit.playground.story.scripts.documents import ScriptTrialOut, TryScript, decoded, pattern_problem
 from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.cbs.options import CBSOptions
@@ -37,7 +37,7 @@ from tavernkit.sillytavern.regex_scripts import Placement, RegexScript, macro_ex
 from tavernkit.sillytavern.scene import shared_macros
 
 SECONDS = 1.0
-NOBODY_SAID = StoredMessage(
+NOBODY_SAID = MessageToShow(
     id=UUID(int=0), member_id=UUID(int=0), role="", text="", created_at=datetime(2026, 1, 1, tzinfo=UTC)
 )
 _NAMELESS = Voice(member_id=UUID(int=0), platform="sillytavern", engine="1.19", card=Character(name="Char"))
@@ -50,7 +50,7 @@ _MODES: dict[str, ScriptMode] = {
 RunsOn = Literal["display", "prompt", "stored", "edit"]
 
 
-async def try_script(runtime: Runtime, viewer: Viewer, wanted: TryScript) -> TrialOut:
+async def try_script(runtime: Runtime, viewer: Viewer, wanted: TryScript) -> ScriptTrialOut:
     """What a script makes of a text, and where it would run on the message that the text is from."""
     texts, message = StoryTexts(voices={}, user=User(name="User")), NOBODY_SAID
     if wanted.conversation_id is not None:
@@ -64,12 +64,12 @@ async def try_script(runtime: Runtime, viewer: Viewer, wanted: TryScript) -> Tri
 
 async def _message(
     session: AsyncSession, viewer: Viewer, conversation_id: UUID, seq: int | None
-) -> tuple[StoryTexts, StoredMessage]:
+) -> tuple[StoryTexts, MessageToShow]:
     conversation, _access = await conversation_for(session, conversation_id, viewer, Access.READ)
     query = select(Message).where(Message.conversation_id == conversation_id, Message.visibility != "hidden")
     query = query.order_by(Message.seq.desc()).limit(1) if seq is None else query.where(Message.seq == seq)
     row = existing(await session.scalar(query), _("message"))
-    message = StoredMessage(
+    message = MessageToShow(
         id=row.id,
         seq=row.seq,
         member_id=row.membership_id,
@@ -81,7 +81,7 @@ async def _message(
     return await load_texts(session, conversation, message)
 
 
-def _tried(script: RegexScript | RisuRegexScript, texts: StoryTexts, message: StoredMessage) -> TrialOut:
+def _tried(script: RegexScript | RisuRegexScript, texts: StoryTexts, message: MessageToShow) -> ScriptTrialOut:
     voice = texts.voice_of(message.member_id) or _NAMELESS
     problem = pattern_problem(script)
     problems = [problem] if problem else []
@@ -92,7 +92,7 @@ def _tried(script: RegexScript | RisuRegexScript, texts: StoryTexts, message: St
     else:
         result = _by_risuai(script, texts, voice, message, problems)
     is_message = message is not NOBODY_SAID and bool(message.role)
-    return TrialOut(
+    return ScriptTrialOut(
         text=storable(message.text),
         result=storable(result),
         changed=result != message.text,
@@ -103,7 +103,7 @@ def _tried(script: RegexScript | RisuRegexScript, texts: StoryTexts, message: St
 
 
 def _by_sillytavern(
-    script: RegexScript, texts: StoryTexts, voice: Voice, message: StoredMessage, problems: list[str]
+    script: RegexScript, texts: StoryTexts, voice: Voice, message: MessageToShow, problems: list[str]
 ) -> str:
     environment = macro_environment(
         voice.card,
@@ -123,7 +123,7 @@ def _by_sillytavern(
 
 
 def _by_risuai(
-    script: RisuRegexScript, texts: StoryTexts, voice: Voice, message: StoredMessage, problems: list[str]
+    script: RisuRegexScript, texts: StoryTexts, voice: Voice, message: MessageToShow, problems: list[str]
 ) -> str:
     mode = _MODES.get(script.type, "editdisplay")
     character = (voice.character or from_card(voice.card)).with_(scripts=(), triggers=())
@@ -136,7 +136,7 @@ def _by_risuai(
     return made.text
 
 
-def _runs_on(script: RegexScript | RisuRegexScript, message: StoredMessage) -> list[RunsOn]:
+def _runs_on(script: RegexScript | RisuRegexScript, message: MessageToShow) -> list[RunsOn]:
     placement = PLACEMENTS.get(message.role, Placement.SLASH)
     if isinstance(script, RisuRegexScript):
         is_users = placement == Placement.USER_INPUT
