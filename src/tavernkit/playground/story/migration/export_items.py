@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     CharacterAsset,
     CharacterVersion,
     Conversation,
+    ImportedFile,
     LorebookLink,
     Message,
     MessagePicture,
@@ -42,6 +43,7 @@ from tavernkit.playground.story.lorebooks.links import CARD, CHAT
 from tavernkit.playground.story.migration.characters import character_bytes
 from tavernkit.playground.story.migration.export_paths import name_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedConversation, PlannedSpace
+from tavernkit.playground.story.migration.pictures import expression_of
 from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.paths.pictures import EMOTION
 from tavernkit.text.js_json import from_json, to_json
@@ -204,16 +206,33 @@ def _with_files(work: Exporting, line: str, folder: str, stored: Collection[str]
     return to_json(message)
 
 
-async def has_sprite(session: AsyncSession, viewer: Viewer, path: str) -> bool:
+async def has_sprite(session: AsyncSession, viewer: Viewer, file: ImportedFile) -> bool:
     """Whether a sprite of the folder is still the emotion of a character."""
-    of_file = (CharacterAsset.kind == EMOTION, CharacterAsset.uri == path.replace("characters/", SPRITES, 1))
-    query = select(CharacterAsset.id).join(Character, Character.id == CharacterAsset.character_id)
-    return await session.scalar(query.where(*of_file, Character.owner_id == viewer.user_id).limit(1)) is not None
+    uri = file.path.replace("characters/", SPRITES, 1)
+    is_same = and_(CharacterAsset.character_id == file.target_id, CharacterAsset.sha256 == file.sha256)
+    rows = await session.execute(
+        select(CharacterAsset.uri, CharacterAsset.name)
+        .join(Character, Character.id == CharacterAsset.character_id)
+        .where(
+            CharacterAsset.kind == EMOTION,
+            Character.owner_id == viewer.user_id,
+            or_(CharacterAsset.uri == uri, is_same),
+        )
+    )
+    expression = expression_of(name_of(file.path))
+    return any(known == uri or expression_of(name) == expression for known, name in rows)
 
 
 async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list[tuple[str, str]]:
     """The emotions of a character that are not yet in its folder: a path for each, and the hash of its bytes."""
     folder = f"characters/{sanitised(plan.names['character', id]) or id}"
+    there: set[tuple[str, str]] = set()
+    if plan.source is not None:
+        of_character = (ImportedFile.kind == "sprite", ImportedFile.target_id == id)
+        files = select(ImportedFile.path, ImportedFile.sha256).where(
+            ImportedFile.source_id == plan.source.id, *of_character
+        )
+        there = {(expression_of(name_of(path)), sha256) for path, sha256 in await session.execute(files)}
     rows = await session.execute(
         select(CharacterAsset.name, CharacterAsset.ext, CharacterAsset.uri, CharacterAsset.sha256)
         .where(CharacterAsset.character_id == id, CharacterAsset.kind == EMOTION)
@@ -223,6 +242,7 @@ async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list
         (plan.free.give(folder, name, f".{ext or 'png'}"), sha256)
         for name, ext, uri, sha256 in rows
         if not (uri.startswith(SPRITES) and uri.replace(SPRITES, "characters/", 1) in plan.free)
+        and (expression_of(name), sha256) not in there
     ]
 
 

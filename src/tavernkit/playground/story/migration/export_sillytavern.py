@@ -154,7 +154,7 @@ class SillyTavernExport(ExportWriter):
     async def _write_sprite(self, file: ImportedFile) -> None:
         """The picture of a character that was changed is still the same, or it was removed."""
         async with self._database.read() as session:
-            is_there = await has_sprite(session, self._viewer, file.path)
+            is_there = await has_sprite(session, self._viewer, file)
         if is_there:
             await self._write_kept(file)
         else:

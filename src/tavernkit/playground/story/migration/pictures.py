@@ -53,7 +53,7 @@ class SpriteHandler:
             note = _("No character of this folder is called “{name}”.", name=folder)
             return ItemOutcome(verdict="kept", notes=(note,))
         blob, ext = prepared
-        label = titled(inside[0].partition(".")[0].partition("-")[0], "unnamed", limit=180)
+        label = expression_of(inside[0])
         await store(session, [blob], job.now)
         shown = [
             await _show(session, job, character_id, f"{SPRITES}{folder}/{inside[0]}", label, ext, blob)
@@ -96,6 +96,11 @@ async def background_blob(session: AsyncSession, job: ImportJob, name: str) -> s
     return blob.sha256
 
 
+def expression_of(name: str) -> str:
+    """What SillyTavern takes the name of a sprite's file for: several may show one expression."""
+    return titled(name.partition(".")[0].partition("-")[0], "unnamed", limit=180)
+
+
 def _read(data: bytes) -> NewBlob | None:
     try:
         return read_upload(data).blob
@@ -130,7 +135,8 @@ async def _characters_by_folder(session: AsyncSession, job: ImportJob) -> Mappin
 async def _show(
     session: AsyncSession, job: ImportJob, character_id: UUID, uri: str, label: str, ext: str, blob: NewBlob
 ) -> bool:
-    """Give a character a picture of an emotion, as far as there is room; one that was imported before is replaced."""
+    """Give a character a picture of an emotion, as far as there is room; one that was imported before is replaced, and
+    one that the character has already, as from its card, is not added."""
     rows = (
         await session.execute(
             select(CharacterAsset, Blob.size)
@@ -142,6 +148,8 @@ async def _show(
     if known is not None:
         before, known.sha256, known.ext = known.sha256, blob.sha256, ext
         await remove_unused(session, [before])
+        return True
+    if any(asset.sha256 == blob.sha256 and expression_of(asset.name) == label for asset, _size in rows):
         return True
     if len(rows) >= MAX_PICTURES or sum(size for _asset, size in rows) + len(blob.data) > MAX_ASSETS_BYTES:
         return False
