@@ -25,20 +25,18 @@ from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.migration.names import sanitised
 from tavernkit.migration.risuai import encode_part, write_backup
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import NewBlob
 from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.private_files import make_folder
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.files import export_character
 from tavernkit.playground.story.lorebooks.queries import decoded_book
 from tavernkit.playground.story.migration.export_paths import FreePaths, stem_of
-from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedSpace
-from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportVerdict
-from tavernkit.playground.story.migration.export_sinks import ExportSink, FolderSink
+from tavernkit.playground.story.migration.export_plan import PlannedSpace
+from tavernkit.playground.story.migration.export_report import ExportLine, ExportVerdict
+from tavernkit.playground.story.migration.export_sinks import FolderSink
 from tavernkit.playground.story.migration.export_writer import (
     BLANKED,
     CHANGED_HERE,
@@ -46,12 +44,10 @@ from tavernkit.playground.story.migration.export_writer import (
     ELSEWHERE,
     MADE_HERE,
     ExportWriter,
-    OnProgress,
     whole,
 )
-from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.kept import kept_bytes
-from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
+from tavernkit.playground.story.migration.markers import is_as_imported, marker_of_file
 from tavernkit.playground.story.migration.personas import persona_bytes
 from tavernkit.playground.story.migration.risuai_spaces import lore_id
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
@@ -91,21 +87,9 @@ _GROUP: dict[str, Json] = {
 class RisuaiExport(ExportWriter):
     """Writes a backup, or files."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        viewer: Viewer,
-        plan: ExportPlan,
-        sink: ExportSink,
-        choices: ExportChoices,
-        on_progress: OnProgress,
-    ) -> None:
-        super().__init__(runtime, plan, sink, choices, on_progress)
-        self._runtime, self._viewer = runtime, viewer
-        self._free = FreePaths()
-
     async def write_all(self) -> None:
         """Write everything that was chosen."""
+        self._free = FreePaths()
         self._total = await self._count()
         if self._plan.source is not None and self._choices.only is None and not self._choices.is_selection:
             await self._write_backup()
@@ -155,8 +139,7 @@ class RisuaiExport(ExportWriter):
     async def _add_imported(self, parts: _Parts, file: ImportedFile) -> None:
         id, kind = file.target_id, file.kind
         async with self._database.read() as session:
-            target_kind = msgspec.convert(file.target_kind, type=TargetKind | None)
-            marker = None if target_kind is None or id is None else await marker_of(session, target_kind, id)
+            marker = await marker_of_file(session, file)
             if id is not None and marker is None:
                 self._leave_out(f"{BACKUP}/{file.path}", kind, DELETED_HERE)
                 return

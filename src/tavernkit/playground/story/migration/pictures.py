@@ -83,17 +83,22 @@ async def background_blob(session: AsyncSession, job: ImportJob, name: str) -> s
     picture. What refers to it must be written in the same transaction."""
     known: dict[str, NewBlob | None] = job.cache.setdefault(BACKGROUNDS, {})
     if name not in known:
-        query = select(ImportedFile.kept_sha256).where(
-            ImportedFile.source_id == job.source_id, ImportedFile.path == f"{BACKGROUNDS}/{name}"
-        )
-        sha256 = await session.scalar(query)
         known.clear()  # Many chats in a row have the same one, and pictures are large.
-        known[name] = None if sha256 is None else await to_thread.run_sync(_read, await kept_bytes(session, sha256))
+        known[name] = await read_background(session, job.source_id, name)
     blob = known[name]
     if blob is None:
         return None
     await store(session, [blob], job.now)
     return blob.sha256
+
+
+async def read_background(session: AsyncSession, source_id: UUID, name: str) -> NewBlob | None:
+    """A background of a source as it is stored once something shows it; None where there is no such picture."""
+    query = select(ImportedFile.kept_sha256).where(
+        ImportedFile.source_id == source_id, ImportedFile.path == f"{BACKGROUNDS}/{name}"
+    )
+    sha256 = await session.scalar(query)
+    return None if sha256 is None else await to_thread.run_sync(_read, await kept_bytes(session, sha256))
 
 
 def expression_of(name: str) -> str:
