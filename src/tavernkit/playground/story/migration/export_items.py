@@ -73,7 +73,7 @@ _PARTS: Mapping[str, str] = {
 class Exporting:
     """An export while it is carried out. Pictures of messages get `pictures` as their paths, by their folders and
     hashes; `pending` are those that are yet to be written. `backgrounds` are the files of those that were chosen here,
-    by spaces."""
+    by spaces; `media` are the files that the chats of a selection name."""
 
     runtime: Runtime
     viewer: Viewer
@@ -82,6 +82,7 @@ class Exporting:
     pictures: dict[tuple[str, str], str] = field(default_factory=dict)
     pending: list[tuple[str, str]] = field(default_factory=list)
     backgrounds: dict[UUID, str] = field(default_factory=dict)
+    media: set[str] = field(default_factory=set)
 
 
 def written_json(document: Json) -> bytes:

@@ -10,6 +10,7 @@ import json
 import tempfile
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -87,9 +88,12 @@ _GROUP: dict[str, Json] = {
 class RisuaiExport(ExportWriter):
     """Writes a backup, or files."""
 
+    @cached_property
+    def _free(self) -> FreePaths:
+        return FreePaths()
+
     async def write_all(self) -> None:
         """Write everything that was chosen."""
-        self._free = FreePaths()
         self._total = await self._count()
         if self._plan.source is not None and self._choices.only is None and not self._choices.is_selection:
             await self._write_backup()

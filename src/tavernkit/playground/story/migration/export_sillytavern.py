@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from functools import cached_property
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -15,12 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.characters.export import plain_picture
 from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.chatfiles.exporting import FolderNames
 from tavernkit.playground.story.migration.export_items import (
     Exporting,
@@ -35,10 +34,8 @@ from tavernkit.playground.story.migration.export_items import (
     preset_parts,
 )
 from tavernkit.playground.story.migration.export_paths import stem_of
-from tavernkit.playground.story.migration.export_plan import ExportPlan
-from tavernkit.playground.story.migration.export_report import ExportChoices
+from tavernkit.playground.story.migration.export_plan import PlannedConversation, PlannedSpace
 from tavernkit.playground.story.migration.export_settings import SETTINGS, settings_bytes
-from tavernkit.playground.story.migration.export_sinks import ExportSink
 from tavernkit.playground.story.migration.export_writer import (
     BLANKED,
     CHANGED_HERE,
@@ -46,7 +43,6 @@ from tavernkit.playground.story.migration.export_writer import (
     ELSEWHERE,
     MADE_HERE,
     ExportWriter,
-    OnProgress,
     whole,
 )
 from tavernkit.playground.story.migration.groups import group_bytes
@@ -70,25 +66,23 @@ _MEDIA = re.compile(rb'"/?(user/(?:images|files)/(?:[^"\\]|\\.)+)"')
 class SillyTavernExport(ExportWriter):
     """Writes a folder of SillyTavern."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        viewer: Viewer,
-        plan: ExportPlan,
-        sink: ExportSink,
-        choices: ExportChoices,
-        on_progress: OnProgress,
-    ) -> None:
-        super().__init__(runtime, viewer, plan, sink, choices, on_progress)
-        self._spaces = {space.id: space for space in plan.spaces}
-        self._chats = {one.id: (space, one) for space in plan.spaces for one in space.conversations}
+    @cached_property
+    def _spaces(self) -> dict[UUID, PlannedSpace]:
+        return {space.id: space for space in self._plan.spaces}
+
+    @cached_property
+    def _chats(self) -> dict[UUID, tuple[PlannedSpace, PlannedConversation]]:
+        return {one.id: (space, one) for space in self._plan.spaces for one in space.conversations}
+
+    @cached_property
+    def _work(self) -> Exporting:
+        plan = self._plan
         names = FolderNames(
             chats={id: stem_of(one.path) for id, (_space, one) in self._chats.items()},
             avatars={id: avatar for id in plan.of("character") if (avatar := plan.avatar(id)) is not None},
             groups={id: stem_of(space.path) for id, space in self._spaces.items() if space.path},
         )
-        self._work = Exporting(runtime=runtime, viewer=viewer, plan=plan, names=names)
-        self._media: set[str] = set()
+        return Exporting(runtime=self._runtime, viewer=self._viewer, plan=plan, names=names)
 
     async def write_all(self) -> None:
         """Write everything that was chosen."""
@@ -295,16 +289,16 @@ class SillyTavernExport(ExportWriter):
         async for piece in pieces:
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                self._media.update(_media_in(line))
+                self._work.media.update(_media_in(line))
             yield piece
-        self._media.update(_media_in(rest))
+        self._work.media.update(_media_in(rest))
 
     async def _write_named_media(self) -> None:
         """The files that the chats of a selection name."""
         source = self._plan.source
         if source is None or not self._choices.wants("chat_media"):
             return
-        for path in sorted(self._media):
+        for path in sorted(self._work.media):
             async with self._database.read() as session:
                 file = await session.get(ImportedFile, (source.id, path))
             if file is not None:

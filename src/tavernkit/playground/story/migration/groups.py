@@ -32,14 +32,7 @@ from tavernkit.playground.story.migration.chat_homes import (
     open_home,
     source_characters,
 )
-from tavernkit.playground.story.migration.chats import (
-    EMPTY,
-    PreparedChat,
-    prepare_chat,
-    store_again,
-    store_chat,
-    title_of,
-)
+from tavernkit.playground.story.migration.chats import ChatHandler, PreparedChat, store_chat, title_of
 from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file, stem_of
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
@@ -276,19 +269,12 @@ async def reconnect_groups(session: AsyncSession, job: ImportJob) -> int:
     return count
 
 
-class GroupChatHandler:
+class GroupChatHandler(ChatHandler):
     """Chats of groups. One that no group names gets a space of its own."""
 
-    def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
-        return prepare_chat(job, item, data)
+    is_group = True
 
-    async def store(
-        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None
-    ) -> ItemOutcome:
-        if prepared is None:
-            return EMPTY
-        if item.target_id is not None:
-            return await store_again(session, job, item, prepared, is_group=True)
+    async def store_new(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat) -> ItemOutcome:
         messages = prepared.chat.file.messages
         home, header, notes = await home_of_group_chat(session, job, item, prepared.header, messages)
         kept: JsonObject = {}
