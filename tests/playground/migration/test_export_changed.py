@@ -481,6 +481,8 @@ async def test_a_background_chosen_here_is_a_file_that_the_chats_of_its_space_na
         sea = picture("navy")
         await upload_background(story.runtime, story.viewer, solo, sea)
         written = await export(story, tmp_path / "out")
+        elsewhere = await export(story, tmp_path / "risuai", application="risuai", only=("background",))
+    assert elsewhere.verdict("tavernkit/backgrounds/Anna") == "left_out"
     chats = {path for path in files if path.startswith("chats/Anna/")}
     assert differing(written, files) == chats
     assert written.read("backgrounds/Anna.png") == sea

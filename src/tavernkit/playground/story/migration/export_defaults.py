@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count
 from uuid import UUID
 
 from sqlalchemy import select
@@ -66,7 +65,6 @@ async def note_changes(
     """The notes of characters that were written, changed or removed here; of several, that of the newest space."""
     listed = document.nested("extension_settings").nested("note")
     places = {one.text("name"): place for place, one in enumerate(listed.objects("chara"))}
-    free = count(len(listed.items("chara")))
     changes: dict[JsonPath, Json] = {}
     new: list[Json] = []
     for id, note in (await _notes_here(session, plan, owner_id)).items():
@@ -82,13 +80,13 @@ async def note_changes(
         else:
             new.append({"name": name, **fields})
     if "chara" in listed.source:
-        return changes | {(*NOTES, next(free)): one for one in new}
+        return changes | {(*NOTES, place): one for place, one in enumerate(new, start=len(listed.items("chara")))}
     return {NOTES: new} if new else {}
 
 
 async def _notes_here(session: AsyncSession, plan: ExportPlan, owner_id: UUID) -> dict[UUID, CharacterNote | None]:
-    """The notes that characters have in spaces that were made or changed here. None is a note that was removed: only a
-    space of the source can have had one."""
+    """The notes that characters have in spaces that were made or changed here. None is a note that was removed: a space
+    of the source has none any more, and neither has any other."""
     spaces = {space.id: space for space in plan.spaces}
     members = await session.stream(
         select(Space, SpaceMembership)
@@ -97,6 +95,7 @@ async def _notes_here(session: AsyncSession, plan: ExportPlan, owner_id: UUID) -
         .order_by(Space.updated_at, Space.id)
     )
     notes: dict[UUID, CharacterNote | None] = {}
+    noted, bare = set[UUID](), set[UUID]()
     async for space, member in members:
         planned = spaces.get(space.id)
         if planned is None or member.character_id is None:
@@ -106,9 +105,13 @@ async def _notes_here(session: AsyncSession, plan: ExportPlan, owner_id: UUID) -
         is_of_source = _is_of_source(plan, planned)
         is_changed = not is_of_source or any(row.settings_version for row in rows)
         note = next(_notes_of(rows), None)
-        if is_changed and (note is not None or is_of_source):
+        if note is not None:
+            noted.add(member.character_id)
+        if is_changed and note is not None:
             notes[member.character_id] = note
-    return notes
+        elif is_changed and is_of_source:
+            bare.add(member.character_id)
+    return notes | dict.fromkeys(bare - noted)
 
 
 def _is_of_source(plan: ExportPlan, space: PlannedSpace) -> bool:

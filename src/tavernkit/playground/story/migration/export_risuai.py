@@ -27,7 +27,7 @@ from tavernkit.migration.files import FileKind
 from tavernkit.migration.names import sanitised
 from tavernkit.migration.risuai import encode_part, write_backup
 from tavernkit.playground.base.blobs.store import NewBlob
-from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset
+from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.private_files import make_folder
@@ -100,13 +100,13 @@ class RisuaiExport(ExportWriter):
             await self._report_refused()
         else:
             await self._write_files()
-        self._report_placeless()
+        await self._report_placeless()
 
     def _wants(self, kind: str) -> bool:
         """Whether files of this kind are exported; both its name in RisuAI and the general one may be chosen."""
         return self._choices.wants(f"risuai_{kind}") or self._choices.wants(kind)
 
-    def _report_placeless(self) -> None:
+    async def _report_placeless(self) -> None:
         for id, kind in self._plan.preset_kinds.items():
             if kind not in (RISUAI, MODULE) and self._wants("preset") and ("preset", id) in self._plan.names:
                 name = self._plan.names["preset", id]
@@ -114,6 +114,12 @@ class RisuaiExport(ExportWriter):
         for id in self._plan.of("quick_replies") if self._wants("quick_replies") else ():
             name = self._plan.names["quick_replies", id]
             self._leave_out(f"{ELSEWHERE}/quick replies/{name}", "quick_replies", ONLY_SILLYTAVERN)
+        shown = select(Space.id).where(Space.owner_id == self._viewer.user_id, Space.background_sha256.is_not(None))
+        async with self._database.read() as session:
+            spaces = set(await session.scalars(shown))
+        for space in self._plan.spaces if self._wants("background") else ():
+            if space.id in spaces:
+                self._leave_out(f"{ELSEWHERE}/backgrounds/{space.name}", "background", ONLY_SILLYTAVERN)
 
     async def _books(self, session: AsyncSession) -> list[tuple[Lorebook, Module]]:
         """The lorebooks as modules, but for those that RisuAI keeps with a chat or a group."""

@@ -128,7 +128,7 @@ class SillyTavernExport(ExportWriter):
         elif file.kind == "sprite":
             await self._write_sprite(file)
         elif file.kind == "character":
-            path = self._plan.paths["character", id]
+            path = file.path if file.path.lower().endswith(".png") else self._plan.paths["character", id]
             renamed = _("Cards are written as PNG. It was {path}.", path=file.path)
             await self._write_anew(path, file.kind, id, CHANGED_HERE, *([renamed] if path != file.path else []))
             if self._choices.wants("sprite"):
