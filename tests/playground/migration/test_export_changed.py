@@ -448,9 +448,11 @@ async def test_v11_the_default_preset_and_notes_of_characters_are_written_into_t
         await change_space_settings(runtime, viewer, solo, settings_version=None, patch=patch)
         bert = await target(story, "characters/Bert.png")
         async with runtime.database.read() as session:
-            member = (await session.scalars(select(SpaceMembership).where(SpaceMembership.character_id == bert))).one()
+            in_group = (SpaceMembership.kind == "character", SpaceMembership.space_id != solo)
+            rows = await session.execute(select(SpaceMembership.character_id, SpaceMembership.id).where(*in_group))
+            members = dict(iter(rows))
         patch = {"authors_note": {"character_text": "Growls.", "character_placement": "after"}}
-        await change_member_settings(runtime, viewer, member.id, settings_version=0, patch=patch)
+        await change_member_settings(runtime, viewer, members[bert], settings_version=0, patch=patch)
         written = await export(story, tmp_path / "out")
         assert changes(settings, written.json("settings.json")) == {
             "oai_settings.preset_settings_openai": ("Main", "Other"),
@@ -467,6 +469,8 @@ async def test_v11_the_default_preset_and_notes_of_characters_are_written_into_t
         assert b'"vendor": 1.0' in written.read("settings.json")
         patch = {"authors_note": {"character_text": None}}
         await change_space_settings(runtime, viewer, solo, settings_version=None, patch=patch)
+        anna = await target(story, "characters/Anna.png")
+        await change_member_settings(runtime, viewer, members[anna], settings_version=0, patch=patch)
         removed = (await export(story, tmp_path / "removed", only=("settings",))).json("settings.json")
         assert removed["extension_settings"]["note"]["chara"][0] == {**notes[0], "useChara": False}
 
