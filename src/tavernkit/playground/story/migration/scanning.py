@@ -400,10 +400,8 @@ class _Scan:
             group = self._group(path)
             if group is None:
                 continue
-            named = [f"{name}.jsonl" for name in group.chats]
-            owned.update(named)
-            # The chat that is called as its group is named by the oldest groups alone.
-            broken += [f"{path} → group chats/{name}" for name in named if name not in {*chats, f"{group.id}.jsonl"}]
+            owned.update(f"{name}.jsonl" for name in group.chats)
+            broken += [f"{path} → group chats/{name}.jsonl" for name in group.listed if f"{name}.jsonl" not in chats]
             # The oldest groups have the names of their members, newer ones the files.
             broken += [f"{path} → characters/{name}" for name in group.members if _folded(name) not in members]
         return broken + [f"group chats/{name} → groups/" for name in sorted(chats - owned)]
