@@ -10,6 +10,7 @@ import json
 import tempfile
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -25,20 +26,18 @@ from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.migration.names import sanitised
 from tavernkit.migration.risuai import encode_part, write_backup
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import NewBlob
-from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset
+from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.private_files import make_folder
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.files import export_character
 from tavernkit.playground.story.lorebooks.queries import decoded_book
 from tavernkit.playground.story.migration.export_paths import FreePaths, stem_of
-from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedSpace
-from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportVerdict
-from tavernkit.playground.story.migration.export_sinks import ExportSink, FolderSink
+from tavernkit.playground.story.migration.export_plan import PlannedSpace
+from tavernkit.playground.story.migration.export_report import ExportLine, ExportVerdict
+from tavernkit.playground.story.migration.export_sinks import FolderSink
 from tavernkit.playground.story.migration.export_writer import (
     BLANKED,
     CHANGED_HERE,
@@ -46,12 +45,10 @@ from tavernkit.playground.story.migration.export_writer import (
     ELSEWHERE,
     MADE_HERE,
     ExportWriter,
-    OnProgress,
     whole,
 )
-from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.kept import kept_bytes
-from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
+from tavernkit.playground.story.migration.markers import is_as_imported, marker_of_file
 from tavernkit.playground.story.migration.personas import persona_bytes
 from tavernkit.playground.story.migration.risuai_spaces import lore_id
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
@@ -91,18 +88,9 @@ _GROUP: dict[str, Json] = {
 class RisuaiExport(ExportWriter):
     """Writes a backup, or files."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        viewer: Viewer,
-        plan: ExportPlan,
-        sink: ExportSink,
-        choices: ExportChoices,
-        on_progress: OnProgress,
-    ) -> None:
-        super().__init__(runtime, plan, sink, choices, on_progress)
-        self._runtime, self._viewer = runtime, viewer
-        self._free = FreePaths()
+    @cached_property
+    def _free(self) -> FreePaths:
+        return FreePaths()
 
     async def write_all(self) -> None:
         """Write everything that was chosen."""
@@ -112,13 +100,13 @@ class RisuaiExport(ExportWriter):
             await self._report_refused()
         else:
             await self._write_files()
-        self._report_placeless()
+        await self._report_placeless()
 
     def _wants(self, kind: str) -> bool:
         """Whether files of this kind are exported; both its name in RisuAI and the general one may be chosen."""
         return self._choices.wants(f"risuai_{kind}") or self._choices.wants(kind)
 
-    def _report_placeless(self) -> None:
+    async def _report_placeless(self) -> None:
         for id, kind in self._plan.preset_kinds.items():
             if kind not in (RISUAI, MODULE) and self._wants("preset") and ("preset", id) in self._plan.names:
                 name = self._plan.names["preset", id]
@@ -126,6 +114,12 @@ class RisuaiExport(ExportWriter):
         for id in self._plan.of("quick_replies") if self._wants("quick_replies") else ():
             name = self._plan.names["quick_replies", id]
             self._leave_out(f"{ELSEWHERE}/quick replies/{name}", "quick_replies", ONLY_SILLYTAVERN)
+        shown = select(Space.id).where(Space.owner_id == self._viewer.user_id, Space.background_sha256.is_not(None))
+        async with self._database.read() as session:
+            spaces = set(await session.scalars(shown))
+        for space in self._plan.spaces if self._wants("background") else ():
+            if space.id in spaces:
+                self._leave_out(f"{ELSEWHERE}/backgrounds/{space.name}", "background", ONLY_SILLYTAVERN)
 
     async def _books(self, session: AsyncSession) -> list[tuple[Lorebook, Module]]:
         """The lorebooks as modules, but for those that RisuAI keeps with a chat or a group."""
@@ -155,8 +149,7 @@ class RisuaiExport(ExportWriter):
     async def _add_imported(self, parts: _Parts, file: ImportedFile) -> None:
         id, kind = file.target_id, file.kind
         async with self._database.read() as session:
-            target_kind = msgspec.convert(file.target_kind, type=TargetKind | None)
-            marker = None if target_kind is None or id is None else await marker_of(session, target_kind, id)
+            marker = await marker_of_file(session, file)
             if id is not None and marker is None:
                 self._leave_out(f"{BACKUP}/{file.path}", kind, DELETED_HERE)
                 return

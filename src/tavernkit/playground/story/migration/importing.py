@@ -62,9 +62,17 @@ from tavernkit.playground.story.migration.kept import (
     read_pieces,
     write_pieces,
 )
-from tavernkit.playground.story.migration.kinds import CHATS, KEYS_BYTES, LONG_CHAT_BYTES, WHOLE_BYTES, may_hold_keys
+from tavernkit.playground.story.migration.kinds import (
+    CHATS,
+    KEYS_BYTES,
+    LONG_CHAT_BYTES,
+    WAITING,
+    WHOLE_BYTES,
+    may_hold_keys,
+)
 from tavernkit.playground.story.migration.long_chats import import_long_chat
 from tavernkit.playground.story.migration.markers import OUTDATED, marker_of, refresh_markers, touching
+from tavernkit.playground.story.migration.queries import verdict_totals
 from tavernkit.playground.story.migration.registry import handler_of
 from tavernkit.playground.story.migration.report import stored_notes
 from tavernkit.playground.story.migration.steps import (
@@ -94,9 +102,10 @@ log = logging.getLogger(__name__)
 
 class _Prepared(Value, frozen=True, kw_only=True):
     """An item that is ready for its transaction: with an outcome that needs no handler, or with its handler, what that
-    has prepared, and the bytes that are kept."""
+    has prepared, and the bytes that are kept. One that `waits` may have to wait on."""
 
     item: Item
+    waits: bool = False
     outcome: ItemOutcome | None = None
     handler: ItemHandler = KEEPING
     ready: Any = None
@@ -161,6 +170,8 @@ class _Import:
         async with step(self._work, self._row.id, self._job.done) as (session, row):
             await reconnect_groups(session, self._job)
             await refresh_markers(session, self._job)
+            # A picture gets another verdict when a chat that shows it is imported.
+            row.summary = {**row.summary, VERDICTS: await verdict_totals(session, row.id)}
             row.status, row.finished_at = "done", self._work.runtime.clock()
 
     async def _next_items(self) -> list[ImportItem]:
@@ -184,7 +195,8 @@ class _Import:
 
     def _is_read(self, item: ImportItem) -> bool:
         """Whether the bytes of an item are needed."""
-        return not self._is_skipped(item) and not (item.state == "same" and item.choice not in ("replace", "both"))
+        is_same = item.state == "same" and item.choice not in ("replace", "both")
+        return not self._is_skipped(item) and (not is_same or _waits(item))
 
     def _is_skipped(self, item: ImportItem) -> bool:
         kinds = self._job.choices.kinds
@@ -270,7 +282,7 @@ class _Import:
             log.exception("File %d of import %s could not be prepared", item.position, self._row.id)
             return _Prepared(item=item, outcome=_refused(FAILED))
         kept = KeptBytes.of(clean, sha256=item.sha256 if clean is data else None)
-        return _Prepared(item=item, handler=handler, ready=ready, kept=kept)
+        return _Prepared(item=item, waits=_waits(row), handler=handler, ready=ready, kept=kept)
 
     def _read(self, item: Item) -> bytes:
         with self._job.source.open(item.path) as file:
@@ -319,6 +331,8 @@ class _Import:
         item = await self._looked_at_again(session, item)
         await self._touch_parent(session, item)
         outcome = await one.handler.store(session, self._job, item, one.ready)
+        if one.waits and outcome.verdict == "kept":
+            outcome = ItemOutcome(verdict="unchanged")
         await self._conclude(session, item, outcome, one.kept)
         return outcome
 
@@ -481,6 +495,11 @@ async def _is_as_it_came(session: AsyncSession, target_kind: TargetKind, id: UUI
     model = Character if target_kind == "character" else Lorebook
     query = select(model.id).where(model.id == id, model.created_at == model.updated_at)
     return await session.scalar(query) is not None
+
+
+def _waits(item: ImportItem) -> bool:
+    """Whether a file that was imported before has become nothing, and what it belongs to may have come since."""
+    return item.state == "same" and item.target_id is None and item.kind in WAITING and item.size <= WHOLE_BYTES
 
 
 def _packed_pieces(pieces: Iterator[bytes], sha256: Any) -> list[tuple[bool, bytes]]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from msgspec import convert
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -38,6 +39,14 @@ OUTDATED = ""
 async def marker_of(session: AsyncSession, target_kind: TargetKind, target_id: UUID) -> str | None:
     """What a target is at now; None where it is gone."""
     return await _MARKERS[target_kind](session, target_id)
+
+
+async def marker_of_file(session: AsyncSession, file: ImportedFile) -> str | None:
+    """What the target of a file is at now; None where it is gone, or there never was one."""
+    target_kind = convert(file.target_kind, type=TargetKind | None)
+    if target_kind is None or file.target_id is None:
+        return None
+    return await marker_of(session, target_kind, file.target_id)
 
 
 def is_as_imported(file: ImportedFile, marker: str | None) -> bool:

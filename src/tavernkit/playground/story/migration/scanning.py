@@ -34,6 +34,7 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.migration.comparing import count_gone, known_elsewhere, likeliest_source
+from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file
 from tavernkit.playground.story.migration.kept import read_pieces
 from tavernkit.playground.story.migration.kinds import (
     CHATS,
@@ -387,6 +388,7 @@ class _Scan:
         """What files name that is not in the source: `who → what`."""
         cards = {_folded(path.removeprefix("characters/")) for path in paths["character"]}
         stems = {name.replace(".png", "", 1) for name in cards}
+        members = cards | stems
         broken = [
             f"{folder}/ → characters/{posixpath.basename(folder)}.png"
             for folder in sorted({posixpath.dirname(path) for path in paths["chat"]} - {"chats"})
@@ -396,21 +398,21 @@ class _Scan:
         owned: set[str] = set()
         for path in sorted(paths["group"]):
             group = self._group(path)
-            named = [f"{name}.jsonl" for name in _texts(group.get("chats"))]
-            owned.update(named)
-            broken += [f"{path} → group chats/{name}" for name in named if name not in chats]
-            broken += [
-                f"{path} → characters/{name}" for name in _texts(group.get("members")) if _folded(name) not in cards
-            ]
+            if group is None:
+                continue
+            owned.update(f"{name}.jsonl" for name in group.chats)
+            broken += [f"{path} → group chats/{name}.jsonl" for name in group.listed if f"{name}.jsonl" not in chats]
+            # The oldest groups have the names of their members, newer ones the files.
+            broken += [f"{path} → characters/{name}" for name in group.members if _folded(name) not in members]
         return broken + [f"group chats/{name} → groups/" for name in sorted(chats - owned)]
 
-    def _group(self, path: str) -> dict[str, Any]:
+    def _group(self, path: str) -> GroupFile | None:
         try:
             with self._source.open(path) as file:
                 group = json.loads(file.read(GROUP_BYTES))
         except (*UNREADABLE, ValueError, RecursionError):
-            return {}
-        return group if isinstance(group, dict) else {}
+            return None
+        return read_group_file(group, path) if isinstance(group, dict) else None
 
 
 def _never_read(file: SourceFile) -> str:
@@ -445,10 +447,6 @@ def _rank(kind: str, place: ChatPlace) -> int:
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
 
 
 async def _paths_by_kind(session: AsyncSession, import_id: UUID) -> Mapping[str, Collection[str]]:
