@@ -39,13 +39,13 @@ class ExportPicker(Value, frozen=True, kw_only=True):
     """The things of one kind that a search finds, below everything that is chosen. Each choice is with its kind; `more`
     is where the list goes on."""
 
-    kind: PickedKind = "character"
-    kinds: Mapping[PickedKind, str] = PICKED_KINDS
-    search: str = ""
-    chosen: tuple[tuple[PickedKind, CastChoice], ...] = ()
-    found: tuple[tuple[PickedKind, CastChoice], ...] = ()
-    more: str = ""
-    is_first: bool = True
+    kind: PickedKind
+    kinds: Mapping[PickedKind, str]
+    search: str
+    chosen: tuple[tuple[PickedKind, CastChoice], ...]
+    found: tuple[tuple[PickedKind, CastChoice], ...]
+    more: str
+    is_first: bool
 
 
 class _Row(Value, frozen=True, kw_only=True):
@@ -76,6 +76,7 @@ async def export_picker(
     shown = rows[:ITEMS_SHOWN]
     return ExportPicker(
         kind=kind,
+        kinds=PICKED_KINDS,
         search=search,
         chosen=tuple(picked),
         found=tuple((kind, row.choice) for row in shown),
