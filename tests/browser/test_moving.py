@@ -181,30 +181,30 @@ def test_an_upload_goes_on_while_another_page_is_open(page: Page, tmp_path: Path
     wait_for_scan(page)
 
 
-def test_an_upload_whose_tab_was_closed_goes_on(open_window: OpenWindow, server: ServerProcess, tmp_path: Path) -> None:
-    page = open_window(server)
+def test_an_upload_whose_tab_was_closed_goes_on(page: Page, tmp_path: Path) -> None:
     folder = written(tmp_path / "interrupted user")
     held: list[Route] = []
     page.route(re.compile("path=worlds%2FSea.json"), lambda route: held.append(route))
     drop(page, folder)
     expect(page.get_by_text(f"{len(FILES) - 1} of {len(FILES)} files")).to_be_visible()
-    other = page.context.new_page()
     page.goto("about:blank")
-    other.goto("/import")
-    left = other.get_by_role("listitem").filter(has_text="interrupted user")
+    page.unroute_all()
+    page.goto("/import")
+    left = page.get_by_role("listitem").filter(has_text="interrupted user")
     expect(left).to_contain_text(f"{len(FILES) - 1} files")
-    assert_accessible(other)
-    left.get_by_role("link", name="Continue uploading").click()
-    other.wait_for_url(re.compile(r"/import/[\w-]+$"))
-    assert_accessible(other)
-    drop(other, written(tmp_path / "another"), address=other.url)
-    expect(other.get_by_text("This is “another”. Choose “interrupted user” to continue")).to_be_visible()
+    assert_accessible(page)
+    left.get_by_role("link", name="Continue uploading").press("Enter")
+    page.wait_for_url(re.compile(r"/import/[\w-]+$"))
+    assert_accessible(page)
+    drop(page, written(tmp_path / "another"), address=page.url)
+    expect(page.get_by_text("This is “another”. Choose “interrupted user” to continue")).to_be_visible()
     sent: list[str] = []
-    other.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
-    drop(other, folder, address=other.url)
-    wait_for_scan(other)
-    assert [re.search("path=([^&]+)", address)[1] for address in sent] == ["worlds%2FSea.json"]  # type: ignore[index]
-    expect(row(other, "worlds/Sea.json")).to_be_visible()
+    page.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
+    drop(page, folder, address=page.url)
+    wait_for_scan(page)
+    assert len(sent) == 1
+    assert "path=worlds%2FSea.json" in sent[0]
+    expect(row(page, "worlds/Sea.json")).to_be_visible()
 
 
 def test_an_import_is_paused_reloaded_and_resumed(
@@ -259,11 +259,11 @@ def test_everything_some_kinds_or_some_items_are_exported(page: Page, tmp_path: 
     assert_accessible(page)
     if what == "kinds":
         page.get_by_label("Only some kinds").check()
-        page.get_by_label("Lorebooks").check()
+        page.get_by_role("checkbox", name="Lorebooks", exact=True).check()
         assert_accessible(page)
     elif what == "items":
         page.get_by_label("Only some items").check()
-        page.get_by_label("Kind").select_option("Lorebooks")
+        page.get_by_role("combobox", name="Kind").select_option("Lorebooks")
         page.get_by_label("Search").fill("sea")
         page.get_by_role("checkbox", name="Sea 1 entry").first.check()
         page.get_by_label("Search").fill("nothing of this name")
