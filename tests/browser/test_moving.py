@@ -196,6 +196,7 @@ def test_an_upload_whose_tab_was_closed_goes_on(page: Page, tmp_path: Path) -> N
     left.get_by_role("link", name="Continue uploading").press("Enter")
     page.wait_for_url(re.compile(r"/import/[\w-]+$"))
     assert_accessible(page)
+    show(page, DESKTOP)
     drop(page, written(tmp_path / "another"), address=page.url)
     expect(page.get_by_text("This is “another”. Choose “interrupted user” to continue")).to_be_visible()
     sent: list[str] = []
