@@ -33,6 +33,7 @@ from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICT
 from tavernkit.playground.story.migration.queries import State
 from tavernkit.playground.story.migration.report import notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
+from tavernkit.playground.story.migration.uploads import SentFile
 
 MAX_MILLISECONDS = 4_102_444_800_000
 """The year 2100."""
@@ -112,6 +113,26 @@ class ReceivedOut(BaseModel):
 
     path: str
     size: int
+
+
+class SentFileIn(StrictModel):
+    """A file that is about to be sent."""
+
+    path: str = Field(max_length=4096, description="Below the folder, with slashes.")
+    size: int = Field(description="Bytes.")
+    modified: int = Field(description="As it is sent: in milliseconds since 1970.")
+
+
+class SentFilesIn(StrictModel):
+    """Files of the folder, some at a time."""
+
+    files: list[SentFileIn] = Field(max_length=1000)
+
+
+class MissingFilesOut(BaseModel):
+    """The files that have not arrived."""
+
+    paths: list[str]
 
 
 class ImportItemOut(Document):
@@ -201,6 +222,19 @@ async def put_file(
     except ClientDisconnect:
         raise Refused("invalid", _("The file did not arrive completely. Send it again.")) from None
     return ReceivedOut(path=path, size=size)
+
+
+@router.post(
+    "/{import_id}/missing_files",
+    summary="Which of these files have not arrived",
+    description="A file has arrived if one of the same path, size and time was sent. To go on with an upload that was "
+    "interrupted, send the others.",
+    responses=documented(409),
+)
+async def missing_files(caller: ApiCaller, import_id: UUID, wanted: SentFilesIn) -> MissingFilesOut:
+    files = [SentFile(path=file.path, size=file.size, modified=file.modified) for file in wanted.files]
+    missing = await service.missing_files(*caller, import_id, files)
+    return MissingFilesOut(paths=[file.path for file in missing])
 
 
 @router.post("/{import_id}/scan", status_code=202, summary="Scan what has arrived", responses=documented(409))

@@ -30,7 +30,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import stored_sentence
+from tavernkit.playground.base.languages import ngettext, stored_sentence
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_number, behind_time, cursor
 from tavernkit.playground.base.runtime import Runtime
@@ -56,7 +56,7 @@ from tavernkit.playground.story.migration.queries import (
     origins_of,
 )
 from tavernkit.playground.story.migration.report import notes_of
-from tavernkit.playground.story.migration.steps import SCANNED
+from tavernkit.playground.story.migration.steps import RECEIVED, SCANNED
 from tavernkit.playground.story.migration.steps import VERDICTS as COUNTED
 from tavernkit.values import Value
 
@@ -186,11 +186,13 @@ class MigrationView(ImportHead, frozen=True, kw_only=True):
 
 
 class ImportLine(Value, frozen=True, kw_only=True):
-    """An import in the list."""
+    """An import in the list. `arrived` is what was sent of one whose upload is not complete."""
 
     id: UUID
     name: str
     status: str
+    is_receiving: bool
+    arrived: str
     created_at: datetime
 
 
@@ -217,7 +219,14 @@ async def imports_view(runtime: Runtime, viewer: Viewer, *, after: str | None = 
     shown = rows[:IMPORTS]
     return ImportsView(
         imports=tuple(
-            ImportLine(id=row.id, name=row.name, status=STATUSES[row.status], created_at=row.created_at)
+            ImportLine(
+                id=row.id,
+                name=row.name,
+                status=STATUSES[row.status],
+                is_receiving=row.status == "receiving",
+                arrived=_arrived(row),
+                created_at=row.created_at,
+            )
             for row in shown
         ),
         more=cursor(shown[-1].created_at.isoformat(), str(shown[-1].id)) if len(rows) > IMPORTS else "",
@@ -322,6 +331,16 @@ def size_in_words(size: int) -> str:
     return _("{size} MB", size=round(size / MILLION, 1))
 
 
+def _arrived(row: FolderImport) -> str:
+    received = row.summary.get(RECEIVED, {})
+    return ngettext(
+        "{count} file ({size}) has arrived.",
+        "{count} files ({size}) have arrived.",
+        received.get("files", 0),
+        size=size_in_words(received.get("bytes", 0)),
+    )
+
+
 def _kind_view(kind: str, totals: Sequence[ItemTotal], choices: ImportChoices) -> ImportKindView:
     states, verdicts = Counter[str](), Counter[str]()
     for _kind, state, verdict, count, _size in totals:
@@ -391,7 +410,7 @@ def _sentence(row: FolderImport) -> str:
     """How it stands, and what to do."""
     match row.status:
         case "receiving":
-            return _("The upload is not complete. Send the folder again, or scan the files that have arrived.")
+            return _("The upload is not complete. {arrived}", arrived=_arrived(row))
         case "scanning":
             return _("Nothing is imported yet. You can leave this page; the scan continues.")
         case "scanned":

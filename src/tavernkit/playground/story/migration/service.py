@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -25,7 +25,9 @@ from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.queries import import_of
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, RECEIVED, SCAN_KIND, SCANNED, STATUS_OF
 from tavernkit.playground.story.migration.uploads import (
+    SentFile,
     checked_path,
+    has_arrived,
     move_into,
     place_of,
     remove_upload,
@@ -80,6 +82,14 @@ async def receive_file(
     finally:
         await asyncio.to_thread(incoming.unlink, missing_ok=True)
     return size
+
+
+async def missing_files(runtime: Runtime, viewer: Viewer, import_id: UUID, files: Sequence[SentFile]) -> list[SentFile]:
+    """Those of these files that have not arrived yet, so that an upload that was left goes on."""
+    async with runtime.database.read() as session:
+        _require_receiving(await import_of(session, viewer, import_id))
+    folder = upload_folder(runtime.settings, import_id)
+    return await asyncio.to_thread(lambda: [file for file in files if not has_arrived(folder, file)])
 
 
 def _require_receiving(row: FolderImport) -> None:
