@@ -45,6 +45,7 @@ from tavernkit.playground.story.migration.labels import (
     STATES,
     VERDICTS,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import (
     ItemFilter,
     ItemTotal,
@@ -134,7 +135,8 @@ class ImportKindView(Value, frozen=True, kw_only=True):
 
 
 class ItemView(Value, frozen=True, kw_only=True):
-    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became."""
+    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became.
+    `password` is whether one is needed or given, and `problem` what is wrong with it."""
 
     import_id: UUID
     position: int
@@ -147,6 +149,8 @@ class ItemView(Value, frozen=True, kw_only=True):
     name: str
     address: str
     choices: tuple[ChoiceView, ...]
+    password: PasswordState | None
+    problem: str = ""
 
 
 class ItemsView(Value, frozen=True, kw_only=True):
@@ -181,6 +185,7 @@ class MigrationView(ImportHead, frozen=True, kw_only=True):
     totals: ImportKindView
     choices: ImportChoices
     secrets: Sequence[str]
+    locked: Sequence[str]
     broken: Sequence[str]
     further_broken: int
 
@@ -263,6 +268,7 @@ async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Migr
         totals=_kind_view("kept", totals, choices),
         choices=choices,
         secrets=row.summary.get("secrets", []),
+        locked=row.summary.get(LOCKED, []),
         broken=broken[:BROKEN_SHOWN],
         further_broken=max(0, row.summary.get("broken_links_count", 0) - BROKEN_SHOWN),
     )
@@ -289,10 +295,10 @@ async def items_view(
     )
 
 
-async def item_view(runtime: Runtime, item: ImportItem) -> ItemView:
-    """A file that somebody has chosen something for."""
+async def item_view(runtime: Runtime, item: ImportItem, *, problem: str = "") -> ItemView:
+    """A file that somebody has chosen something for; `problem` is why that was refused."""
     async with runtime.database.read() as session:
-        return _item_view(item, await _names(session, [item]), can_choose=True)
+        return _item_view(item, await _names(session, [item]), can_choose=True).with_(problem=problem)
 
 
 async def origins_view(
@@ -356,6 +362,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         name=shown_name(name) if address else "",
         address=f"{address}{item.target_id}" if address else "",
         choices=_choices(item) if can_choose else (),
+        password=password_state(item.plan) if can_choose and item.state in ("new", "changed") else None,
     )
 
 

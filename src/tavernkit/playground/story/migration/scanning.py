@@ -43,6 +43,7 @@ from tavernkit.playground.story.migration.kinds import (
     RANKS,
     may_hold_keys,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, MARK, is_locked
 from tavernkit.playground.story.migration.queries import item_totals
 from tavernkit.playground.story.migration.report import stored_notes
 from tavernkit.playground.story.migration.steps import (
@@ -81,6 +82,7 @@ class _Found(Value, frozen=True, kw_only=True):
     modified: Any = None
     sha256: str | None = None
     secrets: tuple[str, ...] = ()
+    is_locked: bool = False
     refusal: str | None = None
 
 
@@ -196,6 +198,7 @@ class _Scan:
     def _hashed(self, found: _Found) -> _Found:
         sha256, size, data = hashlib.sha256(), 0, bytearray()
         is_looked_at = may_hold_keys(found.kind, found.path) and found.size <= KEYS_BYTES
+        is_marked, end = False, b""
         with self._source.open(found.path) as file:
             for piece in read_pieces(file):
                 self._work.check()
@@ -203,8 +206,15 @@ class _Scan:
                 size += len(piece)
                 if is_looked_at and size <= KEYS_BYTES:
                     data += piece
+                if found.kind == "character" and not is_marked:
+                    is_marked, end = MARK in end + piece, piece[-len(MARK) :]
         secrets = without_secrets(found.path, found.kind, bytes(data))[1] if is_looked_at else ()
-        return found.with_(sha256=sha256.hexdigest(), size=size, secrets=secrets)
+        return found.with_(
+            sha256=sha256.hexdigest(),
+            size=size,
+            secrets=secrets,
+            is_locked=is_marked and is_locked(self._source, found.path),
+        )
 
     async def _with_free_names(self, session: AsyncSession, found: Sequence[_Found]) -> list[_Found]:
         """An archive may have a name twice: the second is refused, under a name of its own."""
@@ -234,7 +244,7 @@ class _Scan:
             "sha256": None if is_refused else found.sha256,
             "state": "refused" if is_refused else "new",
             "verdict": "refused" if is_refused else None,
-            "plan": {"secrets": list(found.secrets)} if found.secrets else {},
+            "plan": {LOCKED: True} if found.is_locked else {"secrets": list(found.secrets)} if found.secrets else {},
             "notes": stored_notes([found.refusal], "refused") if found.refusal is not None else {},
         }
 
@@ -358,6 +368,11 @@ class _Scan:
             holding = select(ImportItem.path, ImportItem.plan).where(of_import, ImportItem.kind.in_(MAY_HOLD_KEYS))
             for path, plan in await session.execute(holding.order_by(ImportItem.position)):
                 skipped += [f"{path}: {name}" for name in plan.get("secrets", ())]
+            cards = (of_import, ImportItem.kind == "character", ImportItem.state.in_(("new", "changed")))
+            found_cards = await session.execute(
+                select(ImportItem.path, ImportItem.plan).where(*cards).order_by(ImportItem.position)
+            )
+            locked = [path for path, plan in found_cards if LOCKED in plan]
             links = await asyncio.to_thread(self._broken_links, await _paths_by_kind(session, self._import_id))
             gone = await count_gone(session, self._import_id)
         states, verdicts = Counter[str](), Counter[str]()
@@ -377,6 +392,7 @@ class _Scan:
                 SCANNED: found,
                 VERDICTS: dict(verdicts),
                 "secrets": skipped[:MOST_NAMED],
+                LOCKED: locked[:MOST_NAMED],
                 "broken_links": links[:MOST_NAMED],
                 "broken_links_count": len(links),
                 "gone": gone,
