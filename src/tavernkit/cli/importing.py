@@ -251,7 +251,8 @@ async def _show_report(runtime: Runtime, viewer: Viewer, row: FolderImport) -> N
     async for line in report_lines(runtime, viewer, row.id):
         verdicts[str(line.verdict)] += 1
         if line.verdict not in WITHOUT_LINES:
-            rows.append((str(VERDICTS.get(line.verdict or "", "–")), line.path, " ".join(line.notes)))
+            name = f"{line.title} ({line.path})" if line.title else line.path
+            rows.append((str(VERDICTS.get(line.verdict or "", "–")), name, " ".join(line.notes)))
     printer = Printer()
     printer.line()
     printer.table(

@@ -32,7 +32,7 @@ from tavernkit.playground.story.migration.items import TargetKind, Verdict
 from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICTS
 from tavernkit.playground.story.migration.passwords import MAX_PASSWORD, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import State
-from tavernkit.playground.story.migration.report import notes_of, report_lines
+from tavernkit.playground.story.migration.report import TITLE, notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
 
 MAX_MILLISECONDS = 4_102_444_800_000
@@ -120,6 +120,7 @@ class ImportItemOut(Document):
 
     position: int
     path: str
+    title: str = Field(description="What the application calls it, where the path does not say that.")
     kind: FileKind
     detail: str
     size: int
@@ -137,7 +138,12 @@ class ImportItemOut(Document):
 
     @classmethod
     def of(cls, item: ImportItem) -> ImportItemOut:
-        return cls.of_row(item, notes=list(notes_of(item)), password=password_state(item.plan))
+        return cls.of_row(
+            item,
+            title=item.plan.get(TITLE, ""),
+            notes=list(notes_of(item)),
+            password=password_state(item.plan),
+        )
 
 
 class ItemChoiceIn(StrictModel):

@@ -56,7 +56,7 @@ from tavernkit.playground.story.migration.queries import (
     items_page,
     origins_of,
 )
-from tavernkit.playground.story.migration.report import notes_of
+from tavernkit.playground.story.migration.report import TITLE, notes_of
 from tavernkit.playground.story.migration.steps import SCANNED
 from tavernkit.playground.story.migration.steps import VERDICTS as COUNTED
 from tavernkit.values import Value
@@ -141,6 +141,7 @@ class ItemView(Value, frozen=True, kw_only=True):
     import_id: UUID
     position: int
     path: str
+    title: str
     kind: str
     size: str
     verdict: str
@@ -354,6 +355,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         import_id=item.import_id,
         position=item.position,
         path=item.path,
+        title=item.plan.get(TITLE, ""),
         kind=KINDS[item.kind],
         size=size_in_words(item.size),
         verdict=item.verdict or "",

@@ -45,7 +45,7 @@ from tavernkit.playground.story.migration.kinds import (
 )
 from tavernkit.playground.story.migration.passwords import LOCKED, MARK, is_locked
 from tavernkit.playground.story.migration.queries import item_totals
-from tavernkit.playground.story.migration.report import stored_notes
+from tavernkit.playground.story.migration.report import TITLE, stored_notes
 from tavernkit.playground.story.migration.steps import (
     LISTED,
     SCANNED,
@@ -66,6 +66,7 @@ MOST_NAMED = 1000
 
 MAX_PATH_BYTES = 2000
 """What an index of PostgreSQL holds."""
+MAX_TITLE = 200
 GROUP_BYTES = 1024 * 1024
 
 MAX_DEPTH = 90
@@ -78,6 +79,7 @@ class _Found(Value, frozen=True, kw_only=True):
     path: str
     kind: FileKind
     detail: str = ""
+    title: str = ""
     size: int = 0
     modified: Any = None
     sha256: str | None = None
@@ -185,7 +187,9 @@ class _Scan:
             path = f"{path[: MAX_PATH_BYTES // 8]}… {hashlib.sha256(path.encode()).hexdigest()[:16]}"
         if isinstance(file, RefusedFile):
             return _Found(path=path, kind="kept", refusal=file.sentence)
-        found = _Found(path=path, kind=file.kind, detail=file.detail, size=file.size, modified=file.modified)
+        found = _Found(
+            path=path, kind=file.kind, detail=file.detail, title=file.title, size=file.size, modified=file.modified
+        )
         if file.kind in NEVER_READ:
             return found.with_(refusal=_never_read(file))
         if path != file.path:
@@ -244,7 +248,7 @@ class _Scan:
             "sha256": None if is_refused else found.sha256,
             "state": "refused" if is_refused else "new",
             "verdict": "refused" if is_refused else None,
-            "plan": {LOCKED: True} if found.is_locked else {"secrets": list(found.secrets)} if found.secrets else {},
+            "plan": _found_out(found),
             "notes": stored_notes([found.refusal], "refused") if found.refusal is not None else {},
         }
 
@@ -427,6 +431,16 @@ class _Scan:
         except (*UNREADABLE, ValueError, RecursionError):
             return {}
         return group if isinstance(group, dict) else {}
+
+
+def _found_out(found: _Found) -> dict[str, Any]:
+    """What the plan of an item begins with."""
+    known = {
+        "secrets": list(found.secrets),
+        LOCKED: found.is_locked,
+        TITLE: titled(found.title, "", limit=MAX_TITLE) if found.title else "",
+    }
+    return {key: value for key, value in known.items() if value}
 
 
 def _never_read(file: SourceFile) -> str:
