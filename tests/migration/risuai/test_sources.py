@@ -319,8 +319,11 @@ class TestWhatIsRefused:
         with pytest.raises(ParseError, match="make a backup without account encryption"):
             open_risuai(path)
 
-    @pytest.mark.parametrize("code", [10, 11, 12, 99])
-    def test_encodings_that_are_not_known_are_refused_with_advice(self, tmp_path: Path, code: int) -> None:
+    @pytest.mark.parametrize(
+        ("code", "advice"),
+        [*((code, "PocketRisu, make a backup in RisuAI's format") for code in (10, 11, 12)), (99, "Make a backup")],
+    )
+    def test_encodings_that_are_not_known_are_refused_with_advice(self, tmp_path: Path, code: int, advice: str) -> None:
         path = tmp_path / "database.bin"
         path.write_bytes(b"\0RISUSAVE\0" + bytes([code]) + b"x" * 20)
         with pytest.raises(
