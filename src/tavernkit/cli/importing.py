@@ -15,6 +15,7 @@ import typer
 from tavernkit.cli.application import application, with_runtime
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import JsonOption, Printer, emit, progress, status
+from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.values import Json
 
@@ -181,7 +182,7 @@ async def _followed(runtime: Runtime, viewer: Viewer, row: FolderImport, seen: C
         seen(job)
         if row.status == "failed" or job.status == "failed":
             error = row.error or job.error
-            raise UsageError(stored_sentence(error) if error else "The import failed.")
+            raise TavernKitError(stored_sentence(error) if error else "The import failed.")
         if job.status not in ("queued", "running") and row.status not in ("scanning", "importing"):
             return row
         await asyncio.sleep(POLL_SECONDS)

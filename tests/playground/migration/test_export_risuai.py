@@ -230,6 +230,23 @@ async def test_v17_lore_of_a_chat_that_was_edited_here_is_exported_and_survives_
     assert [one["data"] for one in after["message"]] == ["Hi.", "Oh."]
 
 
+async def test_the_trash_of_risuai_is_written_back_and_imported_once_it_is_restored(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    bert = character(BERT, "Bert", chat(SECOND, message("Yes.")), trashTime=1)
+    file = write_backup_file(tmp_path / "in", database(character(ANNA, "Anna"), bert))
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, file)
+        written = await export(story, tmp_path / "out", application="risuai", is_backup=True)
+        assert {f"characters/{BERT}.json", f"chats/{BERT}/{SECOND}.json"} <= parts_of(written.place / BACKUP).keys()
+        del bert["trashTime"]
+        write_backup_file(tmp_path / "in", database(character(ANNA, "Anna"), bert))
+        await imported(story, file)
+        assert await target(story, f"characters/{BERT}.json")
+        assert await target(story, f"chats/{BERT}/{SECOND}.json")
+
+
 async def test_pictures_in_messages_are_named_as_left_out(sqlite_url: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     file = write_backup_file(tmp_path / "in", backup(), {"one.png": picture("teal")})

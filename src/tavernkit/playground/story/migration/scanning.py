@@ -309,7 +309,9 @@ class _Scan:
         new: list[ImportItem] = []
         for item in items:
             file = known.get(item.path)
-            if file is None:
+            # A chat of a character that was not imported is kept, until that is.
+            is_waiting = file is not None and file.kind == "risuai_chat" and file.target_id is None
+            if file is None or is_waiting:
                 new.append(item)
                 continue
             item.state = "same" if file.sha256 == item.sha256 else "changed"
