@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from msgspec import convert
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 from starlette.requests import ClientDisconnect
 
 from tavernkit.migration.files import FileKind
@@ -30,8 +30,9 @@ from tavernkit.playground.story.migration import queries, service
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import TargetKind, Verdict
 from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICTS
+from tavernkit.playground.story.migration.passwords import MAX_PASSWORD, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import State
-from tavernkit.playground.story.migration.report import notes_of, report_lines
+from tavernkit.playground.story.migration.report import TITLE, notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
 from tavernkit.playground.story.migration.uploads import SentFile
 
@@ -140,6 +141,7 @@ class ImportItemOut(Document):
 
     position: int
     path: str
+    title: str = Field(description="What the application calls it, where the path does not say that.")
     kind: FileKind
     detail: str
     size: int
@@ -147,6 +149,9 @@ class ImportItemOut(Document):
     sha256: str | None
     state: State
     choice: ItemChoice | None
+    password: PasswordState | None = Field(
+        description="`needed` where the file is encrypted with a password, and `given` once it was opened with one."
+    )
     verdict: Verdict | None = Field(description="null until it is dealt with.")
     notes: list[str]
     target_kind: TargetKind | None = Field(description="What it became.")
@@ -154,11 +159,21 @@ class ImportItemOut(Document):
 
     @classmethod
     def of(cls, item: ImportItem) -> ImportItemOut:
-        return cls.of_row(item, notes=list(notes_of(item)))
+        return cls.of_row(
+            item,
+            title=item.plan.get(TITLE, ""),
+            notes=list(notes_of(item)),
+            password=password_state(item.plan),
+        )
 
 
 class ItemChoiceIn(StrictModel):
     choice: ItemChoice | None = Field(description="null: as the choices of the whole import say.")
+    password: SecretStr | None = Field(
+        default=None,
+        max_length=MAX_PASSWORD,
+        description="Opens a file whose `password` is `needed`; it is tried at once and not stored.",
+    )
 
 
 router = APIRouter(prefix="/imports", tags=["imports"], responses=documented())
@@ -264,6 +279,8 @@ async def list_items(
 
 @router.put("/{import_id}/items/{position}/choice", summary="Decide about one file", responses=documented(409))
 async def choose(caller: ApiCaller, import_id: UUID, position: Position, wanted: ItemChoiceIn) -> ImportItemOut:
+    if wanted.password is not None:
+        await service.open_item(*caller, import_id, position, wanted.password.get_secret_value())
     return ImportItemOut.of(await service.choose_for_item(*caller, import_id, position, wanted.choice))
 
 

@@ -45,6 +45,7 @@ from tavernkit.playground.story.migration.labels import (
     STATES,
     VERDICTS,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import (
     ItemFilter,
     ItemTotal,
@@ -55,7 +56,7 @@ from tavernkit.playground.story.migration.queries import (
     items_page,
     origins_of,
 )
-from tavernkit.playground.story.migration.report import notes_of
+from tavernkit.playground.story.migration.report import TITLE, notes_of
 from tavernkit.playground.story.migration.steps import RECEIVED, SCANNED
 from tavernkit.playground.story.migration.steps import VERDICTS as COUNTED
 from tavernkit.values import Value
@@ -134,11 +135,13 @@ class ImportKindView(Value, frozen=True, kw_only=True):
 
 
 class ItemView(Value, frozen=True, kw_only=True):
-    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became."""
+    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became.
+    `password` is whether one is needed or given, and `problem` what is wrong with it."""
 
     import_id: UUID
     position: int
     path: str
+    title: str
     kind: str
     size: str
     verdict: str
@@ -147,6 +150,8 @@ class ItemView(Value, frozen=True, kw_only=True):
     name: str
     address: str
     choices: tuple[ChoiceView, ...]
+    password: PasswordState | None
+    problem: str = ""
 
 
 class ItemsView(Value, frozen=True, kw_only=True):
@@ -181,6 +186,7 @@ class MigrationView(ImportHead, frozen=True, kw_only=True):
     totals: ImportKindView
     choices: ImportChoices
     secrets: Sequence[str]
+    locked: Sequence[str]
     broken: Sequence[str]
     further_broken: int
 
@@ -272,6 +278,7 @@ async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Migr
         totals=_kind_view("kept", totals, choices),
         choices=choices,
         secrets=row.summary.get("secrets", []),
+        locked=row.summary.get(LOCKED, []),
         broken=broken[:BROKEN_SHOWN],
         further_broken=max(0, row.summary.get("broken_links_count", 0) - BROKEN_SHOWN),
     )
@@ -298,10 +305,10 @@ async def items_view(
     )
 
 
-async def item_view(runtime: Runtime, item: ImportItem) -> ItemView:
-    """A file that somebody has chosen something for."""
+async def item_view(runtime: Runtime, item: ImportItem, *, problem: str = "") -> ItemView:
+    """A file that somebody has chosen something for; `problem` is why that was refused."""
     async with runtime.database.read() as session:
-        return _item_view(item, await _names(session, [item]), can_choose=True)
+        return _item_view(item, await _names(session, [item]), can_choose=True).with_(problem=problem)
 
 
 async def origins_view(
@@ -367,6 +374,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         import_id=item.import_id,
         position=item.position,
         path=item.path,
+        title=item.plan.get(TITLE, ""),
         kind=KINDS[item.kind],
         size=size_in_words(item.size),
         verdict=item.verdict or "",
@@ -375,6 +383,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         name=shown_name(name) if address else "",
         address=f"{address}{item.target_id}" if address else "",
         choices=_choices(item) if can_choose else (),
+        password=password_state(item.plan) if can_choose and item.state in ("new", "changed") else None,
     )
 
 

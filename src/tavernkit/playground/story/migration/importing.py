@@ -72,6 +72,7 @@ from tavernkit.playground.story.migration.kinds import (
 )
 from tavernkit.playground.story.migration.long_chats import import_long_chat
 from tavernkit.playground.story.migration.markers import OUTDATED, marker_of, refresh_markers, touching
+from tavernkit.playground.story.migration.passwords import NEEDED, WAS_OPENED, opened_bytes, password_state
 from tavernkit.playground.story.migration.queries import verdict_totals
 from tavernkit.playground.story.migration.registry import handler_of
 from tavernkit.playground.story.migration.report import stored_notes
@@ -205,11 +206,21 @@ class _Import:
     async def _import_some(self, rows: Sequence[ImportItem]) -> None:
         """Import small items in one transaction."""
         items = await self._items(rows)
+        opened = await self._opened(items)
         prepared = await asyncio.to_thread(
-            lambda: [self._prepare(row, item) for row, item in zip(rows, items, strict=True)]
+            lambda: [self._prepare(row, item, opened.get(item.path)) for row, item in zip(rows, items, strict=True)]
         )
         self._work.check()
         await self._store_all(prepared)
+
+    async def _opened(self, items: Sequence[Item]) -> dict[str, bytes]:
+        """The files that somebody has opened with a password, by their paths."""
+        locked = [item for item in items if password_state(item.plan) is not None]
+        if not locked:
+            return {}
+        async with self._database.read() as session:
+            found = {item.path: await opened_bytes(session, item.plan) for item in locked}
+        return {path: data for path, data in found.items() if data is not None}
 
     async def _store_all(self, prepared: Sequence[_Prepared]) -> None:
         verdicts: Counter[str] = Counter()
@@ -258,8 +269,9 @@ class _Import:
             is_changed_here=marker != known.marker or row.choice == "both",
         )
 
-    def _prepare(self, row: ImportItem, item: Item) -> _Prepared:
-        """Read an item and have its handler prepare it; without a transaction, in a thread."""
+    def _prepare(self, row: ImportItem, item: Item, opened: bytes | None) -> _Prepared:
+        """Read an item and have its handler prepare it; without a transaction, in a thread. `opened` is what counts
+        instead of an encrypted file."""
         self._work.check()
         if self._is_skipped(row):
             return _Prepared(item=item, outcome=_skipped(row))
@@ -269,7 +281,9 @@ class _Import:
             if item.size > KEYS_BYTES and may_hold_keys(item.kind, item.path):
                 raise Refused("too_large", _("The file is too large to be searched for keys, so it was not read."))
             data = self._read(item)
-            clean, _names = without_secrets(item.path, item.kind, data)
+            if password_state(item.plan) is not None and opened is None and item.state != "duplicate":
+                raise Refused("invalid", NEEDED)
+            clean = opened or without_secrets(item.path, item.kind, data)[0]
             handler = self._handlers(item.kind) or KEEPING
             ready = None if item.state == "duplicate" else handler.prepare(self._job, item, clean)
         except UNREADABLE as error:
@@ -333,6 +347,8 @@ class _Import:
         outcome = await one.handler.store(session, self._job, item, one.ready)
         if one.waits and outcome.verdict == "kept":
             outcome = ItemOutcome(verdict="unchanged")
+        if outcome.verdict == "exact" and password_state(item.plan) is not None:
+            outcome = outcome.with_(verdict="converted")
         await self._conclude(session, item, outcome, one.kept)
         return outcome
 
@@ -411,7 +427,7 @@ class _Import:
             .values(
                 verdict=outcome.verdict,
                 notes=stored_notes(
-                    [*_blanked(item, outcome), *outcome.notes], "refused" if outcome.verdict == "refused" else "note"
+                    [*_left_out(item, outcome), *outcome.notes], "refused" if outcome.verdict == "refused" else "note"
                 ),
                 target_kind=outcome.target_kind,
                 target_id=outcome.target_id,
@@ -525,8 +541,10 @@ def _unchanged(row: ImportItem, item: Item) -> ItemOutcome:
     return ItemOutcome(verdict="unchanged", target_kind=item.target_kind, target_id=item.target_id)
 
 
-def _blanked(item: Item, outcome: ItemOutcome) -> list[str]:
-    """What is said about the secrets in a file."""
+def _left_out(item: Item, outcome: ItemOutcome) -> list[str]:
+    """What is said about the secrets in a file, or about its password."""
+    if password_state(item.plan) == "given" and outcome.verdict in ("exact", "converted"):
+        return [WAS_OPENED]
     names = item.plan.get("secrets", ())
     if not names or outcome.verdict in ("refused", "skipped", "unchanged"):
         return []

@@ -44,8 +44,9 @@ from tavernkit.playground.story.migration.kinds import (
     RANKS,
     may_hold_keys,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, MARK, is_locked
 from tavernkit.playground.story.migration.queries import item_totals
-from tavernkit.playground.story.migration.report import stored_notes
+from tavernkit.playground.story.migration.report import TITLE, stored_notes
 from tavernkit.playground.story.migration.steps import (
     LISTED,
     SCANNED,
@@ -66,6 +67,7 @@ MOST_NAMED = 1000
 
 MAX_PATH_BYTES = 2000
 """What an index of PostgreSQL holds."""
+MAX_TITLE = 200
 GROUP_BYTES = 1024 * 1024
 
 MAX_DEPTH = 90
@@ -78,10 +80,12 @@ class _Found(Value, frozen=True, kw_only=True):
     path: str
     kind: FileKind
     detail: str = ""
+    title: str = ""
     size: int = 0
     modified: Any = None
     sha256: str | None = None
     secrets: tuple[str, ...] = ()
+    is_locked: bool = False
     refusal: str | None = None
 
 
@@ -184,7 +188,9 @@ class _Scan:
             path = f"{path[: MAX_PATH_BYTES // 8]}… {hashlib.sha256(path.encode()).hexdigest()[:16]}"
         if isinstance(file, RefusedFile):
             return _Found(path=path, kind="kept", refusal=file.sentence)
-        found = _Found(path=path, kind=file.kind, detail=file.detail, size=file.size, modified=file.modified)
+        found = _Found(
+            path=path, kind=file.kind, detail=file.detail, title=file.title, size=file.size, modified=file.modified
+        )
         if file.kind in NEVER_READ:
             return found.with_(refusal=_never_read(file))
         if path != file.path:
@@ -197,6 +203,7 @@ class _Scan:
     def _hashed(self, found: _Found) -> _Found:
         sha256, size, data = hashlib.sha256(), 0, bytearray()
         is_looked_at = may_hold_keys(found.kind, found.path) and found.size <= KEYS_BYTES
+        is_marked, end = False, b""
         with self._source.open(found.path) as file:
             for piece in read_pieces(file):
                 self._work.check()
@@ -204,8 +211,15 @@ class _Scan:
                 size += len(piece)
                 if is_looked_at and size <= KEYS_BYTES:
                     data += piece
+                if found.kind == "character" and not is_marked:
+                    is_marked, end = MARK in end + piece, piece[-len(MARK) :]
         secrets = without_secrets(found.path, found.kind, bytes(data))[1] if is_looked_at else ()
-        return found.with_(sha256=sha256.hexdigest(), size=size, secrets=secrets)
+        return found.with_(
+            sha256=sha256.hexdigest(),
+            size=size,
+            secrets=secrets,
+            is_locked=is_marked and is_locked(self._source, found.path),
+        )
 
     async def _with_free_names(self, session: AsyncSession, found: Sequence[_Found]) -> list[_Found]:
         """An archive may have a name twice: the second is refused, under a name of its own."""
@@ -235,7 +249,7 @@ class _Scan:
             "sha256": None if is_refused else found.sha256,
             "state": "refused" if is_refused else "new",
             "verdict": "refused" if is_refused else None,
-            "plan": {"secrets": list(found.secrets)} if found.secrets else {},
+            "plan": _found_out(found),
             "notes": stored_notes([found.refusal], "refused") if found.refusal is not None else {},
         }
 
@@ -296,7 +310,9 @@ class _Scan:
         new: list[ImportItem] = []
         for item in items:
             file = known.get(item.path)
-            if file is None:
+            # A chat of a character that was not imported is kept, until that is.
+            is_waiting = file is not None and file.kind == "risuai_chat" and file.target_id is None
+            if file is None or is_waiting:
                 new.append(item)
                 continue
             item.state = "same" if file.sha256 == item.sha256 else "changed"
@@ -359,6 +375,11 @@ class _Scan:
             holding = select(ImportItem.path, ImportItem.plan).where(of_import, ImportItem.kind.in_(MAY_HOLD_KEYS))
             for path, plan in await session.execute(holding.order_by(ImportItem.position)):
                 skipped += [f"{path}: {name}" for name in plan.get("secrets", ())]
+            cards = (of_import, ImportItem.kind == "character", ImportItem.state.in_(("new", "changed")))
+            found_cards = await session.execute(
+                select(ImportItem.path, ImportItem.plan).where(*cards).order_by(ImportItem.position)
+            )
+            locked = [path for path, plan in found_cards if LOCKED in plan]
             links = await asyncio.to_thread(self._broken_links, await _paths_by_kind(session, self._import_id))
             gone = await count_gone(session, self._import_id)
         states, verdicts = Counter[str](), Counter[str]()
@@ -378,6 +399,7 @@ class _Scan:
                 SCANNED: found,
                 VERDICTS: dict(verdicts),
                 "secrets": skipped[:MOST_NAMED],
+                LOCKED: locked[:MOST_NAMED],
                 "broken_links": links[:MOST_NAMED],
                 "broken_links_count": len(links),
                 "gone": gone,
@@ -413,6 +435,16 @@ class _Scan:
         except (*UNREADABLE, ValueError, RecursionError):
             return None
         return read_group_file(group, path) if isinstance(group, dict) else None
+
+
+def _found_out(found: _Found) -> dict[str, Any]:
+    """What the plan of an item begins with."""
+    known = {
+        "secrets": list(found.secrets),
+        LOCKED: found.is_locked,
+        TITLE: titled(found.title, "", limit=MAX_TITLE) if found.title else "",
+    }
+    return {key: value for key, value in known.items() if value}
 
 
 def _never_read(file: SourceFile) -> str:
