@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from tavernkit.chats import ChatFile, read_chat
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import FolderImport
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.export_report import ExportChoices, ExportReport
@@ -70,7 +71,7 @@ async def narrate(story: Story, conversation_id: UUID, *texts: str) -> None:
         )
 
 
-async def imported(story: Story, place: Path, viewer: Viewer | None = None) -> None:
+async def imported(story: Story, place: Path, viewer: Viewer | None = None) -> FolderImport:
     """Import everything in a folder or backup."""
     whose = viewer or story.viewer
     async with running_job_worker(story.runtime):
@@ -82,3 +83,4 @@ async def imported(story: Story, place: Path, viewer: Viewer | None = None) -> N
         assert row.job_id is not None
         done = await ended_job(story.runtime, row.job_id)
         assert done.status == "succeeded", done.error
+        return row

@@ -319,6 +319,8 @@ class _Import:
         item = await self._looked_at_again(session, item)
         await self._touch_parent(session, item)
         outcome = await one.handler.store(session, self._job, item, one.ready)
+        if outcome.verdict == "exact" and item.plan.get("secrets"):
+            outcome = outcome.with_(verdict="converted")
         await self._conclude(session, item, outcome, one.kept)
         return outcome
 
