@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
@@ -115,6 +116,20 @@ async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path)
         claims = await asyncio.gather(*(claim_job(play.runtime, f"w{number}", [KIND]) for number in range(8)))
         assert len([claim for claim in claims if claim is not None]) == 1
         assert await claim_job(play.runtime, "w", ["something else"]) is None
+
+
+WAYS = ("hashagg", "sort", "hashjoin", "mergejoin", "material", "indexscan", "indexonlyscan", "bitmapscan")
+
+
+async def test_of_several_jobs_one_is_claimed_at_a_time_whatever_plan_is_chosen(
+    postgres_story_url: str, tmp_path: Path
+) -> None:
+    """Without these ways, PostgreSQL compares each job with a subquery on its own, and may ask that anew each time."""
+    options = quote(" ".join(f"-c enable_{way}=off" for way in WAYS))
+    url = f"{postgres_story_url}{'&' if '?' in postgres_story_url else '?'}options={options}"
+    async with open_story(url, tmp_path) as play:
+        jobs = {await queued(play) for _ in range(3)}
+        assert {(await claimed(play)).job_id for _ in jobs} == jobs
 
 
 async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tmp_path: Path) -> None:
