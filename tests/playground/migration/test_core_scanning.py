@@ -11,6 +11,7 @@ from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models import ImportItem, ImportSource, Lorebook
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.lorebooks.service import delete_lorebook, import_lorebook
+from tavernkit.playground.story.migration import scanning
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.queries import ItemFilter, imports_page, item_totals, items_page
 from tavernkit.playground.story.migration.service import (
@@ -201,15 +202,18 @@ async def test_a_scan_goes_on_behind_every_step(database_url: str, tmp_path: Pat
 
 
 @on_sqlite
-async def test_a_scan_starts_over_where_the_folder_has_changed_meanwhile(database_url: str, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "data", {f"worlds/{number:03}.json": world(str(number)) for number in range(300)})
+async def test_a_scan_starts_over_where_the_folder_has_changed_meanwhile(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanning, "FILES_AT_ONCE", 20)
+    folder = write_folder(tmp_path / "data", {f"worlds/{number:03}.json": world(str(number)) for number in range(30)})
     async with open_story(database_url, tmp_path) as story:
         row = await import_from_path(story.runtime, story.viewer, folder)
         assert not await Interrupted.steps_of(story, 1)
-        assert await count(story, ImportItem) == 200
+        assert await count(story, ImportItem) == 20
         write_folder(folder, {"worlds/000a.json": world("Earlier")})
         assert await Interrupted.steps_of(story, 100)
-        assert len(await lines(story, row)) == 301
+        assert len(await lines(story, row)) == 31
 
 
 @on_sqlite

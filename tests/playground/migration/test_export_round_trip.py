@@ -42,11 +42,12 @@ from tests.playground.migration.owned import owned
 from tests.playground.migration.support import lines
 from tests.playground.stories import Story, open_story
 from tests.playground.support.databases import KINDS, shared_story_url
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
 LONG_CHAT_BYTES = int(os.environ.get("TAVERNKIT_LONG_CHAT_BYTES", "0"))
-"""With `TAVERNKIT_LONG_CHAT_BYTES`, as in `make soak`, one chat of the full folder is as long as that."""
+"""In `make soak`, one chat of the full folder has 100 MB."""
 
 
 class Moved(NamedTuple):
@@ -71,7 +72,9 @@ def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 async def move(url: str, place: Path, size: FolderSize) -> Moved:
     folder = write_user_folder(place / "SillyTavern" / "data", Random(2), size)
     async with open_story(url, place / "own") as story:
-        report = await lines(story, await imported(story, folder.place))
+        # A long chat is one step.
+        hang_seconds = 3600 if size.long_chat_bytes else HANG_SECONDS
+        report = await lines(story, await imported(story, folder.place, hang_seconds=hang_seconds))
         branches = await branches_of(story, report)
         return Moved(folder, report, branches, await export(story, place / "out"), place)
 
