@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import Connection, event
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -125,9 +125,12 @@ async def test_of_several_jobs_one_is_claimed_at_a_time_whatever_plan_is_chosen(
     postgres_story_url: str, tmp_path: Path
 ) -> None:
     """Without these ways, PostgreSQL compares each job with a subquery on its own, and may ask that anew each time."""
-    options = quote(" ".join(f"-c enable_{way}=off" for way in WAYS))
-    url = f"{postgres_story_url}{'&' if '?' in postgres_story_url else '?'}options={options}"
-    async with open_story(url, tmp_path) as play:
+    async with open_story(postgres_story_url, tmp_path) as play:
+
+        @event.listens_for(play.runtime.database.engine.sync_engine, "begin")
+        def choose(connection: Connection) -> None:
+            connection.exec_driver_sql("; ".join(f"SET LOCAL enable_{way} = off" for way in WAYS))
+
         jobs = {await queued(play) for _ in range(3)}
         assert {(await claimed(play)).job_id for _ in jobs} == jobs
 
