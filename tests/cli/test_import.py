@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,7 +20,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, migrated_sqlite: Path) -> None:
+    """The data of an application that has been used."""
+    (tmp_path / "data").mkdir()
+    shutil.copy(migrated_sqlite, tmp_path / "data" / "tavernkit.db")
     monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("TAVERNKIT_DATABASE_URL", raising=False)
 

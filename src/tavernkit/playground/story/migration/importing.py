@@ -347,7 +347,8 @@ class _Import:
         outcome = await one.handler.store(session, self._job, item, one.ready)
         if one.waits and outcome.verdict == "kept":
             outcome = ItemOutcome(verdict="unchanged")
-        if outcome.verdict == "exact" and password_state(item.plan) is not None:
+        is_other = item.plan.get("secrets") or password_state(item.plan) is not None
+        if outcome.verdict == "exact" and is_other:
             outcome = outcome.with_(verdict="converted")
         await self._conclude(session, item, outcome, one.kept)
         return outcome
