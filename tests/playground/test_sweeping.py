@@ -27,7 +27,7 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_message
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
-from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
+from tavernkit.playground.story.sweeping.service import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.realtime.listening import Page
 from tests.playground.stories import Story, open_story
 from tests.support.hanging import HANG_SECONDS, eventually

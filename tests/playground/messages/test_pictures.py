@@ -19,7 +19,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import create_conversation, delete_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, send_message
 from tavernkit.playground.story.paths.pictures import MAX_PICTURES, MAX_UNSENT, PictureIn, upload_picture
-from tavernkit.playground.story.sweeping import UNSENT_FOR, sweep
+from tavernkit.playground.story.sweeping.service import UNSENT_FOR, sweep
 from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story

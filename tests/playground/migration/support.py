@@ -32,7 +32,7 @@ from tavernkit.playground.story.migration.report import ReportLine, report_lines
 from tavernkit.playground.story.migration.scanning import scan_folder
 from tavernkit.playground.story.migration.service import import_from_path, start_import
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, SCAN_KIND
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import sweep
 from tests.playground.stories import Story
 from tests.playground.support.jobs import ended_job
 

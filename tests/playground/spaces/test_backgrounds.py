@@ -8,7 +8,7 @@ import pytest
 
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Conversation
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import sweep
 from tests.playground.characters.builders import LANDSCAPE, brought, landscape_card, picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story

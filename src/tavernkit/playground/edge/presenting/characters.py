@@ -299,6 +299,7 @@ async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> 
                 member.character_id == character_id,
                 member.status == "active",
                 Space.status == "active",
+                Conversation.status != "deleting",
                 is_in(viewer),
                 or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
             )

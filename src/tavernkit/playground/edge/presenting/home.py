@@ -276,6 +276,7 @@ async def recent_stories(
         .outerjoin(TextContent, TextContent.id == Message.text_id)
         .where(
             Space.status != "deleting",
+            Conversation.status != "deleting",
             is_archived if archived else ~is_archived,
             is_in(viewer),
             or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),

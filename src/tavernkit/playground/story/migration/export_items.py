@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, and_, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -208,7 +208,8 @@ async def has_sprite(session: AsyncSession, viewer: Viewer, path: str) -> bool:
     """Whether a sprite of the folder is still the emotion of a character."""
     of_file = (CharacterAsset.kind == EMOTION, CharacterAsset.uri == path.replace("characters/", SPRITES, 1))
     query = select(CharacterAsset.id).join(Character, Character.id == CharacterAsset.character_id)
-    return await session.scalar(query.where(*of_file, Character.owner_id == viewer.user_id).limit(1)) is not None
+    own = (Character.owner_id == viewer.user_id, Character.status == "ready")
+    return await session.scalar(query.where(*of_file, *own).limit(1)) is not None
 
 
 async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list[tuple[str, str]]:
@@ -228,15 +229,15 @@ async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list
 
 async def placeless(session: AsyncSession, viewer: Viewer) -> list[tuple[str, FileKind, str]]:
     """What a person has and SillyTavern has no place for: a name, the kind of files it belongs to, and a sentence."""
-    own = Space.owner_id == viewer.user_id
-    own_characters = select(Character.id).where(Character.owner_id == viewer.user_id)
+    own = and_(Space.owner_id == viewer.user_id, Space.status != "deleting")
+    own_characters = select(Character.id).where(Character.owner_id == viewer.user_id, Character.status == "ready")
     versions = select(func.count()).where(CharacterVersion.character_id.in_(own_characters))
     artifacts = (
         select(func.count())
         .select_from(ArtifactHead)
         .join(Conversation, Conversation.id == ArtifactHead.conversation_id)
         .join(Space, Space.id == Conversation.space_id)
-        .where(own)
+        .where(own, Conversation.status != "deleting")
     )
     pipelines = select(func.count()).select_from(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id)
     scripts = select(func.count()).select_from(ScriptList).join(Space, Space.id == ScriptList.space_id).where(own)

@@ -366,7 +366,10 @@ async def _add_presets(session: AsyncSession, viewer: Viewer, plan: ExportPlan) 
     is_used = or_(Preset.id.in_(of_spaces), Preset.id == default)
     rows = await session.execute(
         select(Preset.id, Preset.kind, Preset.name)
-        .where(or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used)))
+        .where(
+            or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used)),
+            Preset.trashed_at.is_(None),
+        )
         .order_by(Preset.kind, Preset.name, Preset.id)
     )
     unchanged = await _kept_in_settings(session, plan)

@@ -146,6 +146,8 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
                 ),
             ),
             or_(Space.id.is_(None), Space.status != "deleting"),
+            or_(Conversation.id.is_(None), Conversation.status != "deleting"),
+            or_(Character.id.is_(None), Character.status == "ready"),
         )
         .order_by(PipelineChoice.created_at, PipelineChoice.id)
         .limit(PLACES_SHOWN)
