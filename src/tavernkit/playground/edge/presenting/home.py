@@ -137,6 +137,8 @@ PAGES = (
     (_("Models"), _("Providers and API keys"), "/models"),
     (_("Import"), _("From SillyTavern or RisuAI"), "/import"),
     (_("Export"), _("To SillyTavern or RisuAI"), "/export"),
+    (_("Archived stories"), _("Stories put aside"), "/archive"),
+    (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
