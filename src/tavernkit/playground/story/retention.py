@@ -19,7 +19,9 @@ from tavernkit.playground.base.schemas import StrictModel
 RETENTION = "retention"
 """The key of the settings under which the periods stand."""
 SWEEP_KIND = "sweep"
-"""The job that removes what is not kept any longer."""
+"""The job that removes everything that is not kept any longer."""
+PURGE_KIND = "purge"
+"""The job that removes what is in the trash and cannot be restored any more, and looks through nothing else."""
 EXPIRED = datetime(1970, 1, 1, tzinfo=UTC)
 """The time in the trash of what nobody can restore any more, and the next sweep removes."""
 
@@ -58,15 +60,26 @@ async def time_in_trash(session: AsyncSession, runtime: Runtime, viewer: Viewer)
     """Since when something that this transaction deletes is in the trash; without a period it is removed at once."""
     if (await read_retention(session)).trash_days:
         return runtime.clock()
-    await request_sweep(session, runtime, viewer.user_id)
+    await request_purge(session, runtime, viewer)
     return EXPIRED
 
 
-async def request_sweep(session: AsyncSession, runtime: Runtime, user_id: UUID) -> UUID:
-    """Have a worker sweep once this transaction is committed; the id of the job, which may be waiting already."""
+async def request_purge(session: AsyncSession, runtime: Runtime, viewer: Viewer) -> None:
+    """Have a worker remove what nobody can restore any more, once this transaction is committed."""
+    await _request(session, runtime, viewer, PURGE_KIND)
+
+
+async def request_sweep(runtime: Runtime, viewer: Viewer) -> UUID:
+    """Have a worker remove what is not kept any longer; the id of the job, which may be waiting already."""
+    require_administrator(viewer)
+    async with runtime.database.write() as session:
+        return await _request(session, runtime, viewer, SWEEP_KIND)
+
+
+async def _request(session: AsyncSession, runtime: Runtime, viewer: Viewer, kind: str) -> UUID:
     waiting: UUID | None = await session.scalar(
-        select(Job.id).where(Job.kind == SWEEP_KIND, Job.status == "queued", Job.owner_id == user_id).limit(1)
+        select(Job.id).where(Job.kind == kind, Job.status == "queued", Job.owner_id == viewer.user_id).limit(1)
     )
     if waiting is not None:
         return waiting
-    return (await enqueue_job(session, runtime, kind=SWEEP_KIND, owner_id=user_id, payload={})).id
+    return (await enqueue_job(session, runtime, kind=kind, owner_id=viewer.user_id, payload={})).id

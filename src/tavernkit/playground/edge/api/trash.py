@@ -7,7 +7,6 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.story.retention import Retention, change_retention, request_sweep
@@ -73,6 +72,4 @@ async def change(caller: ApiCaller, body: Retention) -> RetentionState:
 @router.post("/retention/sweep", status_code=202, responses=documented())
 async def sweep(caller: ApiCaller) -> AskedSweep:
     """Remove now what is not kept any longer; for administrators."""
-    require_administrator(caller.viewer)
-    async with caller.runtime.database.write() as session:
-        return AskedSweep(job_id=await request_sweep(session, caller.runtime, caller.viewer.user_id))
+    return AskedSweep(job_id=await request_sweep(*caller))

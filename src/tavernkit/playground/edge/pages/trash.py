@@ -91,9 +91,7 @@ async def change(
 @router.post("/retention/sweep")
 async def sweep(caller: PageCaller) -> Response:
     """Have a worker sweep now."""
-    require_administrator(caller.viewer)
-    async with caller.runtime.database.write() as session:
-        await request_sweep(session, caller.runtime, caller.viewer.user_id)
+    await request_sweep(*caller)
     return RedirectResponse("/retention", status_code=303)
 
 

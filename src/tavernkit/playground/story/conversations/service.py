@@ -345,7 +345,7 @@ async def create_conversation(
         access = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
         if visibility != "shared" and access.level < Access.ADMINISTER:
             raise _owners_choice()
-        of_space = (Conversation.space_id == space_id, Conversation.kind == "root")
+        of_space = (Conversation.space_id == space_id, Conversation.kind == "root", Conversation.status != "deleting")
         roots = await session.scalar(select(func.count()).select_from(Conversation).where(*of_space)) or 0
         if roots >= MAX_ROOTS:
             raise Refused(

@@ -115,6 +115,13 @@ async def sweep_as_job(work: JobWork) -> dict[str, Any]:
     return removed
 
 
+async def purge_as_job(work: JobWork) -> dict[str, Any]:
+    """The job: removing what was just deleted for good. What nothing refers to then waits for the next sweep."""
+    removed = await purge(work.runtime, work.stopping)
+    work.check()
+    return removed
+
+
 async def _remove_prompts(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:
     """The prompts of runs; the blocks that they were made of go behind them."""
     if days is None:
@@ -361,23 +368,26 @@ _TARGETS = {
 
 
 async def _remove_imported(runtime: Runtime, until: asyncio.Event, period: timedelta) -> int:
-    """Forget the files whose targets are gone for good; and a whole source, with its reports, once everything that it
-    became is. One of which nothing but files to keep has come stays."""
+    """Keep the bytes of files no more whose targets are gone for good, so that the next import still knows that they
+    were deleted; and forget a whole source, with its reports, once everything that it became is gone. One of which
+    nothing but files to keep has come stays."""
     removed = 0
-    for kind, row in _TARGETS.items():
-        is_gone = (ImportedFile.target_kind == kind, ~exists().where(row.id == ImportedFile.target_id))
+    is_there = {kind: exists().where(row.id == ImportedFile.target_id) for kind, row in _TARGETS.items()}
+    for kind, has_target in is_there.items():
+        is_gone = (ImportedFile.target_kind == kind, ImportedFile.kept_sha256.is_not(None), ~has_target)
         page = select(ImportedFile.source_id, ImportedFile.path).where(*is_gone).limit(AT_ONCE)
         while not until.is_set():
             async with runtime.database.write() as session:
                 keys = (await session.execute(page)).all()
-                gone = delete(ImportedFile).where(tuple_(ImportedFile.source_id, ImportedFile.path).in_(keys))
-                await session.execute(gone, execution_options={"synchronize_session": False})
+                gone = update(ImportedFile).where(tuple_(ImportedFile.source_id, ImportedFile.path).in_(keys))
+                await session.execute(gone.values(kept_sha256=None), execution_options={"synchronize_session": False})
             removed += len(keys)
             if len(keys) < AT_ONCE:
                 break
     of_source = FolderImport.source_id == ImportSource.id
-    is_in_use = exists().where(ImportedFile.source_id == ImportSource.id, ImportedFile.target_kind.in_(_TARGETS))
-    had_some = exists().where(of_source, ImportItem.import_id == FolderImport.id, ImportItem.target_kind.in_(_TARGETS))
+    files = (ImportedFile.source_id == ImportSource.id, ImportedFile.target_kind.in_(_TARGETS))
+    is_target = or_(*(and_(ImportedFile.target_kind == kind, there) for kind, there in is_there.items()))
+    is_in_use, had_some = exists().where(*files, is_target), exists().where(*files)
     is_recent = or_(FolderImport.status.not_in(OVER), FolderImport.updated_at >= runtime.clock() - period)
     unused = select(ImportSource.id).where(~is_in_use, had_some, ~exists().where(of_source, is_recent))
     while not until.is_set():

@@ -22,7 +22,7 @@ from tavernkit.playground.story.conversations.service import return_conversation
 from tavernkit.playground.story.lorebooks.links import append_book_event
 from tavernkit.playground.story.messages.service import restore_message
 from tavernkit.playground.story.presets.queries import free_name
-from tavernkit.playground.story.retention import EXPIRED, read_retention, request_sweep
+from tavernkit.playground.story.retention import EXPIRED, read_retention, request_purge
 from tavernkit.playground.story.trash.queries import (
     TABLES,
     TrashedItem,
@@ -74,7 +74,7 @@ async def delete_for_good(runtime: Runtime, viewer: Viewer, kind: TrashKind, id:
     async with runtime.database.write() as session:
         row = await _found(session, viewer, kind, id, lock=True)
         row.trashed_at = EXPIRED
-        await request_sweep(session, runtime, viewer.user_id)
+        await request_purge(session, runtime, viewer)
 
 
 async def empty_trash(runtime: Runtime, viewer: Viewer) -> int:
@@ -88,7 +88,7 @@ async def empty_trash(runtime: Runtime, viewer: Viewer) -> int:
             )
             count += len(gone.all())
         if count:
-            await request_sweep(session, runtime, viewer.user_id)
+            await request_purge(session, runtime, viewer)
     return count
 
 
