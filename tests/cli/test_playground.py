@@ -31,7 +31,7 @@ def test_a_new_database_is_not_up_to_date_until_it_is_upgraded(tmp_path: Path) -
 def test_a_sweep_says_what_it_has_removed(tmp_path: Path) -> None:
     run("db", "upgrade")
     with sqlite3.connect(tmp_path / "tavernkit.db") as database:
-        database.execute("INSERT INTO text_contents (id, content) VALUES (?, 'Edited away.')", ("0" * 32,))
+        database.execute("INSERT INTO text_contents (id, content) VALUES (?, 'Edited away.')", ("1" * 32,))
     swept = run("db", "sweep", "--json")
     assert (swept.code, swept.document["texts"], swept.document["spaces"]) == (0, 1, 0)
     assert "nothing to remove" in run("db", "sweep").text

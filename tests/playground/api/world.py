@@ -264,6 +264,9 @@ class Things:
         await self.world.owner("DELETE", f"/lorebooks/{lorebook_id}")
         return str(lorebook_id)
 
+    async def _item_id(self) -> str:
+        return await self.get("trashed_id")
+
     async def _entry_id(self) -> str:
         entry = {"data": {"key": ["harbour"], "content": "It freezes."}}
         return str((await self._post("/lorebooks/{lorebook_id}/entries", json=entry))["id"])

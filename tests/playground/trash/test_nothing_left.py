@@ -68,8 +68,11 @@ async def import_a_folder(world: World) -> None:
 async def fill(world: World) -> None:
     """Rows in every table, made by a person who does everything once."""
     things, runtime = Things(world), world.installation.runtime
-    for name in MADE_BY_NAME:
-        await things.get(name)
+    async with running_job_worker(runtime):
+        for name in MADE_BY_NAME:
+            await things.get(name)
+            await eventually(lambda: jobs_are_over(runtime))
+        await import_a_folder(world)
     space_id, conversation_id = await things.get("space_id"), await things.get("conversation_id")
     client = await world.client("owner")
     await world.owner("PUT", await things.filled("/quick_replies/{set_id}/places"), json={"space_id": space_id})
@@ -80,9 +83,6 @@ async def fill(world: World) -> None:
     await world.owner("POST", f"/conversations/{conversation_id}/artifacts/reset", json={"tags": ["mood"]})
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
-    async with running_job_worker(runtime):
-        await eventually(lambda: jobs_are_over(runtime))
-        await import_a_folder(world)
 
 
 async def delete_all(client: httpx2.AsyncClient) -> None:
@@ -95,7 +95,7 @@ async def delete_all(client: httpx2.AsyncClient) -> None:
         for item in (await ask("GET", path))["items"]:
             if path == "/spaces" or item.get("owner_id", "mine") is not None:
                 await ask("DELETE", f"{path.partition('?')[0]}/{item.get('id') or item['space']['id']}")
-    for name in await ask("GET", "/variables"):
+    for name in (await ask("GET", "/variables"))["variables"]:
         await ask("DELETE", f"/variables/{name}")
 
 
@@ -114,7 +114,6 @@ async def test_after_everything_was_deleted_a_sweep_leaves_accounts_and_settings
         removed = await sweep(runtime, asyncio.Event())
         assert await filled_tables(runtime) <= STAY, removed
         assert removed["spaces"] == 2
-        assert removed["blobs"] > 0
 
 
 async def test_what_is_in_the_trash_stays_whole_until_the_period_is_over(sqlite_url: str, tmp_path: Path) -> None:

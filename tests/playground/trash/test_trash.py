@@ -60,7 +60,9 @@ async def tree_of(play: Story, id: UUID) -> list[tuple[str, UUID | None, UUID | 
     ]
 
 
-async def test_a_restored_conversation_has_its_branches_again(database_url: str, tmp_path: Path) -> None:
+async def test_restored_conversations_have_their_branches_again_in_whatever_order(
+    database_url: str, tmp_path: Path
+) -> None:
     async with open_story(database_url, tmp_path) as play:
         runtime, viewer, root_id = play.runtime, play.viewer, play.conversation_id
         one, two = await play.narrate("One.", "Two.")
@@ -68,14 +70,15 @@ async def test_a_restored_conversation_has_its_branches_again(database_url: str,
         leaf = await fork(runtime, viewer, middle.id, (await play.rows(middle.id))[1].id, title="Leaf")
         other = await fork(runtime, viewer, root_id, one.id, title="Other")
         before = await tree_of(play, leaf.id)
-        await delete_conversation(runtime, viewer, middle.id)
-        assert (await read_conversation(runtime, viewer, leaf.id)).parent_conversation_id == root_id
-        await delete_conversation(runtime, viewer, root_id)
-        assert [title for title, *_ in await tree_of(play, other.id)] == ["Other"]
-        assert (await read_conversation(runtime, viewer, leaf.id)).kind == "root"
-        for id in (root_id, middle.id):
-            await restore(runtime, viewer, "conversation", id)
-        assert await tree_of(play, leaf.id) == before
+        for deleted in ((middle.id, root_id), (root_id, middle.id)):
+            for restored in (deleted, deleted[::-1]):
+                for id in deleted:
+                    await delete_conversation(runtime, viewer, id)
+                assert [title for title, *_ in await tree_of(play, other.id)] == ["Other"]
+                assert (await read_conversation(runtime, viewer, leaf.id)).kind == "root"
+                for id in restored:
+                    await restore(runtime, viewer, "conversation", id)
+                assert await tree_of(play, leaf.id) == before
         assert await play.shown(middle.id) == ["One.", "Two."]
 
 

@@ -549,7 +549,7 @@ class Conversation(EditedRow):
 
     `messages_count` counts the messages that are not hidden. Chat variables and lore timers are not here: they are
     deltas on swipes, so that they follow the path through the messages. One in the trash is `deleting`; `trashed_from`
-    is its status before, and `regrafted` where each of its branches hung, by the branch's id.
+    is its status before, and `regrafted` says of each of its branches where it hung, and where it was put.
     """
 
     __tablename__ = "conversations"

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
 
 from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.trash import FIELDS, address_of, retention_view, trash_view
-from tavernkit.playground.edge.web.forms import Text, fresh_page, refusal_of, understood
+from tavernkit.playground.edge.web.forms import Text, fresh_page, problem_in, refusal_of
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.retention import Retention, change_retention, request_sweep
 from tavernkit.playground.story.trash import service
@@ -119,4 +120,8 @@ def _typed(*values: str) -> dict[str, str]:
 
 def _read(typed: dict[str, str]) -> Retention:
     """The periods of the form; an empty box keeps for ever."""
-    return understood(Retention, **{name: value.strip() or None for name, value in typed.items()})
+    try:
+        return Retention.model_validate({name: value.strip() or None for name, value in typed.items()})
+    except ValidationError as error:
+        labels = {name: label for name, (_category, label, _help) in FIELDS.items()}
+        raise Refused("invalid", problem_in(error.errors()[0], labels)) from None

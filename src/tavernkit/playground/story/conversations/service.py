@@ -171,18 +171,15 @@ async def _say(
 
 
 async def regraft_branches(session: AsyncSession, leaving: Conversation) -> dict[str, Any] | None:
-    """Hang the branches of a conversation that is about to go somewhere else; the caller has locked it. What each was
-    and where it left, by its id."""
+    """Hang the branches of a conversation that is about to go somewhere else; the caller has locked it. By the id of
+    each branch: what it was, at which message it left, and on what it hangs now."""
     branches = (
         await session.scalars(select(Conversation).where(Conversation.parent_conversation_id == leaving.id))
     ).all()
     if not branches:
         return None
-    before = {
-        str(branch.id): (branch.kind, str(branch.forked_from_message_id))
-        for branch in branches
-        if branch.forked_from_message_id is not None
-    }
+    place = _text(leaving.parent_conversation_id)
+    before = {str(branch.id): (branch.kind, _text(branch.forked_from_message_id), place) for branch in branches}
     if leaving.parent_conversation_id is None:
         await _let_stand_alone(session, leaving, branches)
         return before
@@ -462,24 +459,19 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
 
 
 async def return_conversation(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
-    """Take a conversation, which is locked with its space, out of the trash; its branches hang on it again, as far as
-    they hang where they were put when it left."""
+    """Take a conversation, which is locked with its space, out of the trash; its branches hang on it again, but for
+    those that hang neither where they were put when it left, nor where it hangs itself."""
     conversation.status, conversation.trashed_from = conversation.trashed_from or "ready", None
     conversation.trashed_at, before = None, conversation.regrafted or {}
     conversation.regrafted = None
-    branches = await session.scalars(
-        select(Conversation).where(
-            Conversation.id.in_([UUID(id) for id in before]),
-            Conversation.space_id == conversation.space_id,
-            Conversation.parent_conversation_id.is_not_distinct_from(conversation.parent_conversation_id),
-        )
-    )
+    branches = await session.scalars(select(Conversation).where(Conversation.id.in_([UUID(id) for id in before])))
     for branch in branches.all():
-        branch.kind, message_id = before[str(branch.id)]
-        branch.parent_conversation_id, branch.forked_from_message_id = conversation.id, UUID(message_id)
-        if conversation.parent_conversation_id is None:
-            children = await _children_below(session, branch.id)
-            await _set_root(session, branch.id, conversation.id, children)
+        kind, message_id, place = before[str(branch.id)]
+        if _text(branch.parent_conversation_id) in (place, _text(conversation.parent_conversation_id)):
+            children = await _children_below(session, branch.root_conversation_id)
+            branch.kind, branch.parent_conversation_id = kind, conversation.id
+            branch.forked_from_message_id = None if message_id is None else UUID(message_id)
+            await _set_root(session, branch.id, conversation.root_conversation_id or conversation.id, children)
     await session.flush()
     await append_event(session, conversation.id, "conversation", runtime.clock())
 
@@ -509,6 +501,10 @@ async def end_work(session: AsyncSession, runtime: Runtime, these: ColumnElement
         .where(SpaceMembership.copilot_conversation_id.in_(ids), SpaceMembership.copilot_mode != "none")
         .values(copilot_mode="none", copilot_remaining_steps=0),
     )
+
+
+def _text(id: UUID | None) -> str | None:
+    return None if id is None else str(id)
 
 
 def _owners_choice() -> Refused:
