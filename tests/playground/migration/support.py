@@ -172,7 +172,8 @@ async def count(story: Story, model: type[Base]) -> int:
 
 async def book_names(story: Story) -> list[str]:
     async with story.runtime.database.read() as session:
-        return list(await session.scalars(select(Lorebook.name).order_by(Lorebook.name)))
+        query = select(Lorebook.name).where(Lorebook.status == "ready").order_by(Lorebook.name)
+        return list(await session.scalars(query))
 
 
 async def imported_files(story: Story) -> dict[str, ImportedFile]:
