@@ -193,14 +193,11 @@ class CompletionResponse(Response):
                 code="stopping",
                 is_final=True,
             )
-        if run is None:
-            return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
-        if run.status == "succeeded":
-            async with self._runtime.database.read() as session:
-                message = await read_reply(session, run.id)
-            if message is not None:
-                return run, message
-        return _failure(run)
+        async with self._runtime.database.read() as session:
+            if run is None or await is_deleted(session, run.conversation_id):
+                return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
+            message = await read_reply(session, run.id) if run.status == "succeeded" else None
+        return _failure(run) if message is None else (run, message)
 
 
 class _Output:
