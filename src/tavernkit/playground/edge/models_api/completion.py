@@ -25,7 +25,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.conversation_matching import note_sent_text
 from tavernkit.playground.edge.models_api.errors import EndpointError
 from tavernkit.playground.edge.models_api.following import Disconnect, ReplyFollower, watch_disconnect
-from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, read_reply, run_for
+from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, is_deleted, read_reply, run_for
 from tavernkit.playground.edge.models_api.schemas import Chunks, completion_of, event
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.paths.state import end_of_path
