@@ -26,7 +26,7 @@ from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.providers.service import ensure_providers
 from tavernkit.playground.story.replies.worker import Worker
-from tavernkit.playground.story.retention import Retention
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_leases
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.playground.story.spaces.service import start_story
@@ -127,7 +127,7 @@ class Story:
 
     async def outlast_trash(self) -> None:
         """Let the period of everything in the trash pass, and sweep."""
-        self.skipped += timedelta(days=Retention().trash_days)
+        self.skipped += timedelta(days=RetentionPeriods().trash_days)
         await sweep(self.runtime, asyncio.Event())
 
     @property

@@ -18,7 +18,7 @@ from tavernkit.playground.base.jobs.service import REMOVE_KIND, JobClaim, cancel
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import, import_chats
-from tavernkit.playground.story.retention import Retention
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.spaces.service import delete_space, finish_removing_space
 from tavernkit.playground.story.trash.purging import purge
 from tests.playground.chatfiles.moving import lines, space_of
@@ -86,7 +86,7 @@ async def test_a_space_can_be_deleted_while_chats_are_imported_into_it(database_
             await carry_out_chat_import(JobWork(play.runtime, claim))
         await fail_job(play.runtime, claim, "failed", "It is gone.")
         await carry_out_removal(play)
-        play.skipped = timedelta(days=Retention().trash_days)
+        play.skipped = timedelta(days=RetentionPeriods().trash_days)
         await purge(play.runtime, asyncio.Event())
         assert await counts(play) == [0, 0, 0, 0, 0]
 

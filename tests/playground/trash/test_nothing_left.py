@@ -15,7 +15,7 @@ from tavernkit.playground.base.database.models import TABLES, Job
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.paths.state import set_beginning
-from tavernkit.playground.story.retention import Retention
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.sweeping.service import UNSENT_FOR, sweep
 from tests.playground.api.world import Things, World, a_file, open_world
 from tests.playground.characters.builders import picture
@@ -109,7 +109,7 @@ async def test_after_everything_was_deleted_a_sweep_leaves_accounts_and_settings
         assert not missing, f"This test puts nothing into {missing}."
         for person in ("key", "administrator"):
             await delete_all(await world.client(person))
-        later = runtime.clock() + max(timedelta(days=Retention().trash_days), UNSENT_FOR) + timedelta(days=1)
+        later = runtime.clock() + max(timedelta(days=RetentionPeriods().trash_days), UNSENT_FOR) + timedelta(days=1)
         runtime.clock = lambda: later
         removed = await sweep(runtime, asyncio.Event())
         assert await filled_tables(runtime) <= STAY, removed

@@ -23,7 +23,7 @@ from tavernkit.playground.story.members.service import add_member
 from tavernkit.playground.story.messages.service import hide_message, restore_message
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset, delete_preset
-from tavernkit.playground.story.retention import Retention, change_retention
+from tavernkit.playground.story.retention import RetentionPeriods, change_retention
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 from tavernkit.playground.story.sweeping.queries import read_retention_state
 from tavernkit.playground.story.sweeping.service import sweep
@@ -49,7 +49,7 @@ async def space_of(play: Story) -> UUID:
 
 async def set_period(play: Story, days: int) -> None:
     administrator = Viewer(user_id=play.user_id, role="administrator")
-    await change_retention(play.runtime, administrator, Retention(trash_days=days))
+    await change_retention(play.runtime, administrator, RetentionPeriods(trash_days=days))
 
 
 async def tree_of(play: Story, id: UUID) -> list[tuple[str, UUID | None, UUID | None]]:
@@ -241,7 +241,7 @@ async def test_periods_of_retention_free_prompts_and_say_how_much_that_is(databa
             await play.until(lambda run: run.status == "succeeded")
         administrator = Viewer(user_id=play.user_id, role="administrator")
         play.skipped = timedelta(days=8)
-        wanted = Retention(prompt_days=7)
+        wanted = RetentionPeriods(prompt_days=7)
         state = await read_retention_state(play.runtime, administrator, wanted)
         (prompts,) = [figure for figure in state.figures if figure.category == "prompts"]
         assert (prompts.total, prompts.freed) == (1, 1)

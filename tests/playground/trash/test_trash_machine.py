@@ -33,7 +33,7 @@ from tavernkit.playground.story.messages.service import (
 )
 from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.playground.story.paths.variables import set_variable
-from tavernkit.playground.story.retention import Retention
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.spaces.service import delete_space, start_story
 from tavernkit.playground.story.sweeping.service import sweep
 from tavernkit.playground.story.trash.queries import TrashKind
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.slow
 T = TypeVar("T")
 EXAMPLES, STEPS = settings.default.max_examples // 12 if settings.default else 8, 25
 MOST_LINES = 6
-PERIOD = Retention().trash_days
+PERIOD = RetentionPeriods().trash_days
 places = st.integers(0, 50)
 
 

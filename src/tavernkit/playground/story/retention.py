@@ -29,25 +29,23 @@ MAX_DAYS = 3650
 Days = Annotated[int, Field(ge=1, le=MAX_DAYS)]
 
 
-class Retention(StrictModel):
+class RetentionPeriods(StrictModel):
     """For how many days things are kept; null is for ever."""
 
-    trash_days: Annotated[
-        int, Field(ge=0, le=MAX_DAYS, description="What is deleted waits in the trash; 0 is not.")
-    ] = 30
+    trash_days: Annotated[int, Field(ge=0, le=MAX_DAYS, description="What is in the trash; 0 removes it at once.")] = 30
     prompt_days: Annotated[Days | None, Field(description="Prompts of runs.")] = None
     event_days: Annotated[Days, Field(description="Events that open pages have received.")] = 1
     job_days: Annotated[Days | None, Field(description="Records of jobs that have ended.")] = 30
     version_days: Annotated[Days | None, Field(description="Earlier versions of character cards.")] = None
 
 
-async def read_retention(session: AsyncSession) -> Retention:
+async def read_retention(session: AsyncSession) -> RetentionPeriods:
     """The periods that hold now."""
     setting: SiteSetting | None = await session.get(SiteSetting, RETENTION)
-    return Retention() if setting is None else Retention.model_validate(setting.value["value"])
+    return RetentionPeriods() if setting is None else RetentionPeriods.model_validate(setting.value["value"])
 
 
-async def change_retention(runtime: Runtime, viewer: Viewer, retention: Retention) -> Retention:
+async def change_retention(runtime: Runtime, viewer: Viewer, retention: RetentionPeriods) -> RetentionPeriods:
     """Set all periods; the next sweep goes by them."""
     require_administrator(viewer)
     async with runtime.database.write() as session:

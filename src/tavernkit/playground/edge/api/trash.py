@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
-from tavernkit.playground.story.retention import Retention, change_retention, request_sweep
+from tavernkit.playground.story.retention import RetentionPeriods, change_retention, request_sweep
 from tavernkit.playground.story.sweeping.queries import RetentionState, read_retention_state
 from tavernkit.playground.story.trash import service
 from tavernkit.playground.story.trash.queries import TrashedItem, TrashKind
@@ -63,7 +63,7 @@ async def read(caller: ApiCaller) -> RetentionState:
 
 
 @router.put("/retention", responses=documented())
-async def change(caller: ApiCaller, body: Retention) -> RetentionState:
+async def change(caller: ApiCaller, body: RetentionPeriods) -> RetentionState:
     """Set how long things are kept; for administrators."""
     await change_retention(*caller, body)
     return await read_retention_state(*caller)

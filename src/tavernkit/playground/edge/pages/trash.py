@@ -14,7 +14,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.trash import FIELDS, address_of, retention_view, trash_view
 from tavernkit.playground.edge.web.forms import Text, fresh_page, problem_in, refusal_of
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
-from tavernkit.playground.story.retention import Retention, change_retention, request_sweep
+from tavernkit.playground.story.retention import RetentionPeriods, change_retention, request_sweep
 from tavernkit.playground.story.trash import service
 from tavernkit.playground.story.trash.queries import TrashKind
 
@@ -106,7 +106,7 @@ async def _page(
 async def _retention_page(
     caller: Visitor,
     *,
-    retention: Retention | None = None,
+    retention: RetentionPeriods | None = None,
     typed: dict[str, str] | None = None,
     refused: Refused | None = None,
 ) -> Response:
@@ -118,10 +118,10 @@ def _typed(*values: str) -> dict[str, str]:
     return dict(zip(FIELDS, values, strict=True))
 
 
-def _read(typed: dict[str, str]) -> Retention:
+def _read(typed: dict[str, str]) -> RetentionPeriods:
     """The periods of the form; an empty box keeps for ever."""
     try:
-        return Retention.model_validate({name: value.strip() or None for name, value in typed.items()})
+        return RetentionPeriods.model_validate({name: value.strip() or None for name, value in typed.items()})
     except ValidationError as error:
         labels = {name: label for name, (_category, label, _help) in FIELDS.items()}
         raise Refused("invalid", problem_in(error.errors()[0], labels)) from None

@@ -13,7 +13,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.imports import size_in_words
-from tavernkit.playground.story.retention import Retention, read_retention
+from tavernkit.playground.story.retention import RetentionPeriods, read_retention
 from tavernkit.playground.story.sweeping.queries import Category, LastSweep, RetentionFigure, read_retention_state
 from tavernkit.playground.story.trash.queries import TrashedItem, TrashKind
 from tavernkit.playground.story.trash.service import read_trash
@@ -126,7 +126,11 @@ async def address_of(runtime: Runtime, kind: TrashKind, id: UUID) -> str:
 
 
 async def retention_view(
-    runtime: Runtime, viewer: Viewer, *, retention: Retention | None = None, typed: Mapping[str, str] | None = None
+    runtime: Runtime,
+    viewer: Viewer,
+    *,
+    retention: RetentionPeriods | None = None,
+    typed: Mapping[str, str] | None = None,
 ) -> RetentionView:
     """The periods that hold, or these, with what a sweep would free; what was typed stays in the form."""
     state = await read_retention_state(runtime, viewer, retention)

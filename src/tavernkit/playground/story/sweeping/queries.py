@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import CharacterVersion, Job, OutboxEvent, PromptSnapshot, SiteSetting
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.retention import Retention, read_retention
+from tavernkit.playground.story.retention import RetentionPeriods, read_retention
 from tavernkit.playground.story.sweeping.service import LAST_SWEEP
 from tavernkit.playground.story.trash.queries import TABLES
 
@@ -43,12 +43,14 @@ class LastSweep(BaseModel):
 class RetentionState(BaseModel):
     """The periods that hold, what those that were asked about would free now, and what the last sweep has removed."""
 
-    retention: Retention
+    retention: RetentionPeriods
     figures: list[RetentionFigure]
     last_sweep: LastSweep | None
 
 
-async def read_retention_state(runtime: Runtime, viewer: Viewer, retention: Retention | None = None) -> RetentionState:
+async def read_retention_state(
+    runtime: Runtime, viewer: Viewer, retention: RetentionPeriods | None = None
+) -> RetentionState:
     """What the periods that hold, or these, would free; for administrators."""
     require_administrator(viewer)
     now = runtime.clock()

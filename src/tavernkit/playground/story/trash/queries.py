@@ -26,7 +26,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.story.access.personas import AUTHOR_NAME, with_locks
 from tavernkit.playground.story.conversations.queries import PREVIEW_CHARACTERS, preview
-from tavernkit.playground.story.retention import EXPIRED, Retention
+from tavernkit.playground.story.retention import EXPIRED, RetentionPeriods
 
 TrashKind: TypeAlias = Literal["space", "conversation", "message", "character", "lorebook", "preset"]
 
@@ -110,7 +110,7 @@ def is_listed(kind: TrashKind, viewer: Viewer) -> ColumnElement[bool]:
 async def trash_page(
     session: AsyncSession,
     viewer: Viewer,
-    retention: Retention,
+    retention: RetentionPeriods,
     *,
     kind: TrashKind | None = None,
     after: tuple[datetime, UUID] | None = None,
