@@ -479,6 +479,8 @@ async def return_conversation(session: AsyncSession, runtime: Runtime, conversat
 async def end_work(session: AsyncSession, runtime: Runtime, these: ColumnElement[bool]) -> None:
     """End what is being written, or waits to be, in conversations that nobody sees any more."""
     now, ids = runtime.clock(), select(Conversation.id).where(these)
+    # Conversations before runs, as everybody locks them.
+    await _execute(session, update(Conversation).where(these).values(auto_mode_remaining_rounds=None))
     await _execute(
         session,
         update(Run)
@@ -494,7 +496,6 @@ async def end_work(session: AsyncSession, runtime: Runtime, these: ColumnElement
         .where(Round.conversation_id.in_(ids), Round.status == "active")
         .values(status="canceled", scheduling_state=None, ended_reason="trashed", finished_at=now),
     )
-    await _execute(session, update(Conversation).where(these).values(auto_mode_remaining_rounds=None))
     await _execute(
         session,
         update(SpaceMembership)
