@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Run, SpaceMembership
+from tavernkit.playground.base.database.models import Conversation, PromptSnapshot, Run, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.characters.service import create_character, delete_character
@@ -182,6 +182,26 @@ async def test_a_message_is_removed_after_the_period_and_branches_of_it_stay(dat
         assert (await play.conversation(branch.id)).forked_from_message_id == _one.id
         with pytest.raises(Refused, match="does not exist"):
             await restore_message(play.runtime, play.viewer, two.id)
+
+
+async def test_the_prompt_of_a_removed_reply_goes_with_it_unless_a_branch_has_the_reply(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_story(database_url, tmp_path, ScriptedModel("First.", "Second.")) as play:
+        runs, replies = [], []
+        async with play.working():
+            for said in ("One?", "Two?"):
+                await play.say(said)
+                runs.append(await play.until(lambda run: run.status == "succeeded"))
+                replies.append((await play.rows())[-1])
+        await fork(play.runtime, play.viewer, play.conversation_id, replies[0].id)
+        for reply in replies:
+            await hide_message(play.runtime, play.viewer, reply.id)
+        await play.outlast_trash()
+        async with play.runtime.database.read() as session:
+            kept = [await session.get(PromptSnapshot, run.id) is not None for run in runs]
+            texts = [(await session.get_one(Run, run.id)).text for run in runs]
+        assert (kept, texts) == ([True, False], ["First.", ""])
 
 
 async def test_with_a_period_of_zero_days_nothing_can_be_restored(database_url: str, tmp_path: Path) -> None:

@@ -7,15 +7,25 @@ in between has removed less, and the next one goes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from tavernkit.playground.base.database.models import Character, Conversation, Lorebook, Message, Preset
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Lorebook,
+    Message,
+    MessageSwipe,
+    Preset,
+    PromptSnapshot,
+    Run,
+)
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.queries import has_spoken
 from tavernkit.playground.story.characters.service import remove_character
@@ -24,6 +34,7 @@ from tavernkit.playground.story.conversations.service import (
     remove_conversation_in_steps,
     remove_messages,
 )
+from tavernkit.playground.story.prompting.records import note_removed_prompts
 from tavernkit.playground.story.retention import EXPIRED, read_retention
 from tavernkit.playground.story.spaces.service import remove_in_steps
 from tavernkit.playground.story.trash.queries import TABLES, TrashKind
@@ -118,8 +129,8 @@ _PURGES: Mapping[TrashKind, Callable[[Runtime, UUID, Callable[[], None]], Awaita
 
 
 async def _purge_messages(runtime: Runtime, before: datetime, check: Callable[[], None]) -> int:
-    """Messages whose period is over, those of one conversation at a time. A branch that left at one of them leaves at
-    the last message before it."""
+    """Messages whose period is over, those of one conversation at a time, with the prompts of their runs. A branch that
+    left at one of them leaves at the last message before it."""
     over = Message.trashed_at <= before
     removed = 0
     while found := await _ids(runtime, select(Message.conversation_id).where(over).distinct().limit(AT_ONCE)):
@@ -146,9 +157,22 @@ async def _purge_messages(runtime: Runtime, before: datetime, check: Callable[[]
                     .values(forked_from_message_id=earlier),
                     execution_options={"synchronize_session": False},
                 )
+                runs = select(MessageSwipe.run_id).where(MessageSwipe.message_id.in_(ids)).distinct()
+                run_ids = [id for id in await session.scalars(runs) if id is not None]
                 await remove_messages(session, conversation_id, Message.id.in_(ids))
+                await _forget_words(session, run_ids)
                 removed += len(ids)
     return removed
+
+
+async def _forget_words(session: AsyncSession, run_ids: Sequence[UUID]) -> None:
+    """Keep of runs that no message is left of, in no branch either, what they have used, and nothing that was said."""
+    left = select(Run.id).where(Run.id.in_(run_ids), ~exists().where(MessageSwipe.run_id == Run.id))
+    silent = (await session.scalars(left)).all()
+    if silent:
+        await session.execute(update(Run).where(Run.id.in_(silent)).values(text=""))
+        await session.execute(delete(PromptSnapshot).where(PromptSnapshot.run_id.in_(silent)))
+        await note_removed_prompts(session)
 
 
 async def _remove_silent(runtime: Runtime, check: Callable[[], None]) -> int:
