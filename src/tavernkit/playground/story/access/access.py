@@ -76,14 +76,13 @@ async def space_for(
     *,
     lock: bool = False,
     even_archived: bool = False,
-    even_deleting: bool = False,
     what: str = _("space"),
 ) -> SpaceAccess:
     """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
     query = select(Space).where(Space.id == space_id)
     # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
     space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
-    if space is None or (space.status == "deleting" and not even_deleting):
+    if space is None or space.status == "deleting":
         raise not_found(what)
     access = await _space_access(session, space, viewer)
     if access is None:

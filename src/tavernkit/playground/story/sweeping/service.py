@@ -19,6 +19,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Select, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -99,10 +100,11 @@ async def sweep(runtime: Runtime, until: asyncio.Event) -> dict[str, int]:
     }
     if any(removed.values()):
         log.info("Removed what is not kept any longer: %s", removed)
-        async with runtime.database.write() as session:
-            await session.merge(
-                SiteSetting(key=LAST_SWEEP, value={"removed": removed}, updated_at=runtime.clock()),
-            )
+        # Of two who report for the first time at the same moment, one does.
+        with suppress(IntegrityError):
+            async with runtime.database.write() as session:
+                report = SiteSetting(key=LAST_SWEEP, value={"removed": removed}, updated_at=runtime.clock())
+                await session.merge(report)
     # In each sweep: a reader may have kept the last one from it.
     await runtime.database.empty_log()
     return removed
