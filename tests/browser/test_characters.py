@@ -185,9 +185,9 @@ def test_a_version_comes_back_and_the_character_goes(page: Page) -> None:
     page.get_by_role("button", name="Restore version 1").click()
     expect(page.get_by_text("As she was.")).to_be_visible()
     page.get_by_role("link", name="Delete character").click()
-    expect(page.get_by_text("2 earlier versions are deleted.")).to_be_visible()
+    expect(page.get_by_text("The card goes to the trash, with its files and earlier versions.")).to_be_visible()
     page.get_by_role("button", name="Delete character").click()
-    expect(page).to_have_url(re.compile("/characters$"))
+    expect(page).to_have_url(re.compile(r"/characters\?trashed="))
     expect(page.get_by_role("link", name="Vera Versions")).to_have_count(0)
 
 

@@ -147,7 +147,7 @@ def test_deleting_asks_once_more(page: Page) -> None:
     expect(question).to_be_hidden()
     page.get_by_role("button", name="Delete Gone").click()
     question.get_by_role("button", name="Delete").click()
-    page.wait_for_url("**/lorebooks")
+    expect(page.get_by_text("Moved to the trash.")).to_be_visible()
     expect(page.get_by_role("link", name="Gone", exact=True)).to_have_count(0)
 
 

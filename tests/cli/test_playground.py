@@ -1,6 +1,7 @@
 """`tavernkit db`, `account` and what `serve` refuses before it starts; serving itself is tested in a browser."""
 
 import socket
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,15 @@ def test_a_new_database_is_not_up_to_date_until_it_is_upgraded(tmp_path: Path) -
     assert after.code == 0
     assert "up to date" in after.text
     assert (tmp_path / "tavernkit.db").exists()
+
+
+def test_a_sweep_says_what_it_has_removed(tmp_path: Path) -> None:
+    run("db", "upgrade")
+    with sqlite3.connect(tmp_path / "tavernkit.db") as database:
+        database.execute("INSERT INTO text_contents (id, content) VALUES (?, 'Edited away.')", ("1" * 32,))
+    swept = run("db", "sweep", "--json")
+    assert (swept.code, swept.document["texts"], swept.document["spaces"]) == (0, 1, 0)
+    assert "nothing to remove" in run("db", "sweep").text
 
 
 def test_an_address_that_others_could_reach_is_refused() -> None:

@@ -26,9 +26,11 @@ from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.providers.service import ensure_providers
 from tavernkit.playground.story.replies.worker import Worker
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_leases
 from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.playground.story.spaces.service import start_story
+from tavernkit.playground.story.sweeping.service import sweep
 from tavernkit.values import Json
 from tests.support.hanging import HANG_SECONDS
 
@@ -122,6 +124,11 @@ class Story:
     def outlast_leases(self) -> None:
         """Move the clock on until no lease holds any more that was given up to now."""
         self.skipped += timedelta(seconds=self.runtime.settings.lease_seconds + 1)
+
+    async def outlast_trash(self) -> None:
+        """Let the period of everything in the trash pass, and sweep."""
+        self.skipped += timedelta(days=RetentionPeriods().trash_days)
+        await sweep(self.runtime, asyncio.Event())
 
     @property
     def viewer(self) -> Viewer:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.runtime import open_runtime
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import sweep
 
 
 async def main(url: str, folder: Path) -> None:

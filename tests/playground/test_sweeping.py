@@ -27,7 +27,7 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_message
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
-from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
+from tavernkit.playground.story.sweeping.service import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.realtime.listening import Page
 from tests.playground.stories import Story, open_story
 from tests.support.hanging import HANG_SECONDS, eventually
@@ -177,7 +177,7 @@ async def test_blocks_are_removed_with_the_last_prompt_that_they_stand_in(databa
         before = await count(play, PromptBlock)
         assert await delete_conversation(play.runtime, play.viewer, other.id) is None
         assert await count(play, PromptBlock) == before
-        await swept(play)
+        await play.outlast_trash()
         assert isinstance(await read_prompt(play.runtime, play.viewer, kept.id), KeptPrompt)
         async with play.runtime.database.read() as session:
             blocks = set(await session.scalars(select(PromptBlock.content)))

@@ -157,7 +157,7 @@ async def _working(runtime: Runtime) -> AsyncIterator[None]:
     from tavernkit.playground.base.jobs.worker import JobWorker
     from tavernkit.playground.story.background import HANDLERS
     from tavernkit.playground.story.migration.steps import IMPORT_KIND, SCAN_KIND
-    from tavernkit.playground.story.sweeping import sweep
+    from tavernkit.playground.story.sweeping.service import sweep
 
     handlers = {kind: HANDLERS[kind] for kind in (SCAN_KIND, IMPORT_KIND)}
     worker = JobWorker(runtime, f"import:{os.getpid()}", handlers, sweep)

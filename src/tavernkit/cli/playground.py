@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
-database = command_group("db", "Upgrade, check, back up and restore the application's database.")
+database = command_group("db", "Upgrade, check, back up, restore and sweep the application's database.")
 accounts = command_group("account", "Create administrators, reset passwords and list accounts.")
 
 KEY_NOTE = (
@@ -146,6 +146,24 @@ def restore(
         state = asyncio.run(migrate.check(url))
     document = {"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current}
     _say(document, f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}", as_json=as_json)
+
+
+@database.command("sweep")
+def sweep(as_json: JsonOption = False) -> None:
+    """Remove what is not kept any longer, also while the application is running.
+
+    The application does this by itself every hour. It removes what has been in the trash for long enough, what the
+    settings for retention do not keep, and what nothing refers to any more.
+    """
+    with application():
+        from tavernkit.playground.story.sweeping.service import sweep as sweep_up
+
+        removed = with_runtime(lambda runtime: sweep_up(runtime, asyncio.Event()))
+    rows = [(name.replace("_", " "), f"{count:,}") for name, count in removed.items() if count]
+    if as_json or rows:
+        present(dict(removed), lambda printer: printer.table(("removed", "count"), rows), as_json=as_json)
+    else:
+        typer.echo("There was nothing to remove.")
 
 
 @accounts.command("create-admin")

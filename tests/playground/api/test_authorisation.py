@@ -71,6 +71,7 @@ TABLE = {
         "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
         "PUT /providers/{provider_id}/tokenizer", "DELETE /providers/{provider_id}/tokenizer",
         "DELETE /providers/{provider_id}", "POST /providers/{provider_id}/test", "GET /providers/{provider_id}/models",
+        "GET /retention", "PUT /retention", "POST /retention/sweep",
     ],
     "have things": [
         "GET /me", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
@@ -83,7 +84,7 @@ TABLE = {
         "GET /quick_replies", "POST /quick_replies", "POST /quick_replies/import",
         "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
         "GET /variables", "PUT /variables/{name}", "GET /scripts", "POST /scripts/test",
-        "GET /imports", "POST /imports", "POST /exports",
+        "GET /imports", "POST /imports", "POST /exports", "GET /trash", "DELETE /trash",
         "GET /v1/models (page)",
     ],
     "use one's own": [
@@ -139,6 +140,7 @@ TABLE = {
         "GET /imports/{import_id}", "DELETE /imports/{import_id}", "PUT /imports/{import_id}/files",
         "POST /imports/{import_id}/missing_files",
         "POST /imports/{import_id}/scan", "GET /imports/{import_id}/items",
+        "POST /trash/{kind}/{item_id}/restore", "DELETE /trash/{kind}/{item_id}",
         "PUT /imports/{import_id}/items/{position}/choice", "POST /imports/{import_id}/start",
         "POST /imports/{import_id}/pause", "GET /imports/{import_id}/report",
         "GET /exports/{job_id}", "GET /exports/{job_id}/file", "GET /exports/{job_id}/report",
@@ -207,9 +209,10 @@ TABLE = {
         "POST /models/{provider_id}/list (page)", "POST /models/{provider_id}/default (page)",
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
         "POST /models/{provider_id}/tokenizer (page)", "POST /models/{provider_id}/tokenizer/remove (page)",
+        "GET /retention (page)", "POST /retention (page)", "POST /retention/sweep (page)",
     ],
     "see pages": ["GET / (page)", "GET /archive (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
-        "GET /models (page)",
+        "GET /models (page)", "GET /trash (page)", "POST /trash/empty (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /scripts (page)", "POST /scripts/test (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",
@@ -223,6 +226,7 @@ TABLE = {
         "GET /characters/new (page)", "POST /characters/new (page)",
         "POST /characters/check (page)", "POST /characters/preview (page)"],
     "use one's own on a page": [
+        "POST /trash/{kind}/{item_id}/restore (page)", "POST /trash/{kind}/{item_id}/delete (page)",
         "POST /pipelines/examples/add (page)",
         "POST /conversations/{conversation_id}/panel/lore (page)",
         "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)",
@@ -397,6 +401,12 @@ SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
 CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
 
 REQUESTS = {
+    "POST /trash/{kind}/{item_id}/restore": Ask(path="/trash/lorebook/{trashed_id}/restore"),
+    "DELETE /trash/{kind}/{item_id}": Ask(path="/trash/lorebook/{trashed_id}"),
+    "POST /trash/{kind}/{item_id}/restore (page)": Ask(path="/trash/lorebook/{trashed_id}/restore"),
+    "POST /trash/{kind}/{item_id}/delete (page)": Ask(path="/trash/lorebook/{trashed_id}/delete"),
+    "PUT /retention": Ask(json={"trash_days": 7}),
+    "POST /retention (page)": Ask(data={"trash_days": "7", "event_days": "1"}),
     "POST /imports": Ask(json={"name": "default-user"}),
     "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
     "POST /imports/{import_id}/missing_files": Ask(json={"files": []}),

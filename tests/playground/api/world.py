@@ -258,6 +258,15 @@ class Things:
     async def _lorebook_id(self) -> str:
         return str((await self._post("/lorebooks", json={"name": f"Harbour {uuid4()}"}))["id"])
 
+    async def _trashed_id(self) -> str:
+        """A lorebook in the trash."""
+        lorebook_id = await self.filled("{lorebook_id}")
+        await self.world.owner("DELETE", f"/lorebooks/{lorebook_id}")
+        return str(lorebook_id)
+
+    async def _item_id(self) -> str:
+        return await self.get("trashed_id")
+
     async def _entry_id(self) -> str:
         entry = {"data": {"key": ["harbour"], "content": "It freezes."}}
         return str((await self._post("/lorebooks/{lorebook_id}/entries", json=entry))["id"])

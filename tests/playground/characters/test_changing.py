@@ -152,8 +152,8 @@ async def test_one_that_has_spoken_stays_readable(database_url: str, tmp_path: P
         character = await seeded(play)
         await edit_character(play.runtime, me(play), character.id, version=1, fields={"scenario": "Elsewhere."})
         await set_avatar(play.runtime, me(play), character.id, picture())
-        deleted = await delete_character(play.runtime, me(play), character.id)
-        assert isinstance(deleted, Character)
+        await delete_character(play.runtime, me(play), character.id)
+        await play.outlast_trash()
         left = await row(play, character.id)
         assert (left.status, left.name, left.avatar_sha256) == ("deleted", character.name, None)
         card = stored_card(left).character
@@ -185,7 +185,8 @@ async def test_one_that_never_spoke_is_gone_altogether(database_url: str, tmp_pa
             )
             session.add(member)
         await edit_character(play.runtime, me(play), character.id, version=1, fields={"scenario": "Elsewhere."})
-        assert isinstance(await delete_character(play.runtime, me(play), character.id), Character)
+        await delete_character(play.runtime, me(play), character.id)
+        await play.outlast_trash()
         for table, count in ((Character, 1), (CharacterVersion, 0), (CharacterAsset, 0), (Blob, 0)):
             assert await total(play, table) == count
         async with play.runtime.database.read() as session:
@@ -200,6 +201,7 @@ async def test_a_copy_stands_on_its_own(database_url: str, tmp_path: Path) -> No
         assert isinstance(copy, Character)
         assert (copy.data, copy.avatar_sha256, copy.version) == (original.data, original.avatar_sha256, 1)
         await delete_character(play.runtime, me(play), original.id)
+        await play.outlast_trash()
         assert await total(play, CharacterAsset) == 1
         # The picture, the icon that it was made from, and the small one; two of them are the same bytes.
         assert await total(play, Blob) == 2

@@ -379,14 +379,15 @@ async def test_deleting_says_what_goes_and_what_stays(database_url: str, tmp_pat
         await edit_character(play.runtime, me(play), id, version=1, fields={"description": "Tall."})
         shown = words(await seen(client, f"/characters/{id}/delete"))
         for sentence in (
-            "1 earlier version is deleted.",
+            "The card goes to the trash, with its files and earlier versions.",
             "removed from these stories: The long winter .",
             "Messages of Anna are kept",
         ):
             assert sentence in shown
         answer = await client.post(f"/characters/{id}/delete")
-        assert (answer.status_code, answer.headers["location"]) == (303, "/characters")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/characters?trashed=character/{id}")
         await seen(client, f"/characters/{id}", status=404)
+        assert "Moved to the trash. Undo" in words(await seen(client, answer.headers["location"]))
 
 
 async def test_what_is_everybodys_can_be_copied_and_not_changed(sqlite_url: str, tmp_path: Path) -> None:

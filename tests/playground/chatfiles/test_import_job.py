@@ -1,7 +1,9 @@
 """Long files are imported by a job: nobody sees anything of them before all is there, and nothing stays otherwise."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ from tavernkit.playground.base.jobs.service import REMOVE_KIND, JobClaim, cancel
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, carry_out_chat_import, import_chats
+from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.spaces.service import delete_space, finish_removing_space
+from tavernkit.playground.story.trash.purging import purge
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.stories import Story, open_story
 from tests.playground.support.web import api_client
@@ -77,13 +81,13 @@ async def test_a_canceled_import_leaves_nothing(database_url: str, tmp_path: Pat
 
 async def test_a_space_can_be_deleted_while_chats_are_imported_into_it(database_url: str, tmp_path: Path) -> None:
     async with half_imported(database_url, tmp_path) as (play, claim, _):
-        removed = await delete_space(play.runtime, viewer(play), await space_of(play))
-        if isinstance(removed, Job):
-            await carry_out_removal(play)
+        await delete_space(play.runtime, viewer(play), await space_of(play))
         with pytest.raises(TavernKitError, match="deleted or archived"):
             await carry_out_chat_import(JobWork(play.runtime, claim))
         await fail_job(play.runtime, claim, "failed", "It is gone.")
         await carry_out_removal(play)
+        play.skipped = timedelta(days=RetentionPeriods().trash_days)
+        await purge(play.runtime, asyncio.Event())
         assert await counts(play) == [0, 0, 0, 0, 0]
 
 

@@ -111,6 +111,7 @@ async def test_branches_of_a_deleted_root_stand_on_their_own(database_url: str, 
         branch = await _fork(play, root, await _message_id(play, root, 1))
         twig = await _fork(play, branch.id, await _message_id(play, branch.id, 1))
         assert await delete_conversation(play.runtime, play.viewer, root) is None
+        await play.outlast_trash()
         [branch, twig] = [await _row(play, branch.id), await _row(play, twig.id)]
         assert (branch.kind, branch.parent_conversation_id, branch.forked_from_message_id) == ("root", None, None)
         assert (branch.root_conversation_id, twig.root_conversation_id) == (branch.id, branch.id)

@@ -55,7 +55,8 @@ async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Pat
         branch = await _branch(at, at.conversation_id, "Left")
         path = f"/conversations/{branch}/delete"
         answer = await at.press(path, here=branch)
-        assert answer.headers["location"] == f"/conversations/{at.conversation_id}/tree"
+        tree = f"/conversations/{at.conversation_id}/tree"
+        assert answer.headers["location"] == f"{tree}?trashed=conversation/{branch}"
         await at.press(path, here=branch, status=404)
         only = await at.press(f"/conversations/{at.conversation_id}/delete", status=409)
         assert "A space has at least one conversation." in only.text

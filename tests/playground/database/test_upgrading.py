@@ -43,9 +43,10 @@ def the_models_read_what_was_there(connection: Connection) -> None:
                 assert by_id[message.active_swipe_id].text_id == message.text_id
         conversation = session.scalars(select(Conversation)).one()
         assert (conversation.messages_count, conversation.last_seq, conversation.status) == (2, 3, "ready")
+        assert [message.trashed_at is not None for message in messages] == [False, True, False]
         character = session.scalars(select(Character)).one()
         assert (character.data["data"]["name"], character.tags, character.version) == ("Ottoline", ["kind"], 1)
-        assert (character.own_tags, character.file) == ([], {})
+        assert (character.own_tags, character.file, character.trashed_at) == ([], {}, None)
 
 
 async def test_the_migrations_make_exactly_what_the_models_say(empty_database_url: str) -> None:

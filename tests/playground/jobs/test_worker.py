@@ -31,7 +31,7 @@ from tavernkit.playground.base.jobs.work import PROGRESS_SECONDS, Handler, JobWo
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import user_topic
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import sweep
 from tests.playground.stories import LEASE_SECONDS, Story, open_story
 from tests.playground.support.refusals import refusal_of
 from tests.playground.support.web import api_client

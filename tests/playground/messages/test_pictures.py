@@ -19,7 +19,7 @@ from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import create_conversation, delete_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, send_message
 from tavernkit.playground.story.paths.pictures import MAX_PICTURES, MAX_UNSENT, PictureIn, upload_picture
-from tavernkit.playground.story.sweeping import UNSENT_FOR, sweep
+from tavernkit.playground.story.sweeping.service import UNSENT_FOR, sweep
 from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story
@@ -178,13 +178,13 @@ async def test_branches_share_pictures_and_the_last_who_goes_frees_them(database
         branch = await fork(story.runtime, story.viewer, story.conversation_id, message_id)
         await create_conversation(story.runtime, story.viewer, branch.space_id)
         await delete_conversation(story.runtime, story.viewer, story.conversation_id)
-        await sweep(story.runtime, asyncio.Event())
+        await story.outlast_trash()
         assert await blobs(story) == before | {row.sha256}
         async with api_client(story.runtime, story.user_id) as client:
             told = (await client.get(f"/conversations/{branch.id}/messages")).json()["items"]
             assert [each["sha256"] for each in told[-1]["pictures"]] == [row.sha256]
         await delete_conversation(story.runtime, story.viewer, branch.id)
-        await sweep(story.runtime, asyncio.Event())
+        await story.outlast_trash()
         assert await blobs(story) == before
 
 

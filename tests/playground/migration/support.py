@@ -32,7 +32,7 @@ from tavernkit.playground.story.migration.report import ReportLine, report_lines
 from tavernkit.playground.story.migration.scanning import scan_folder
 from tavernkit.playground.story.migration.service import import_from_path, start_import
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, SCAN_KIND
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import sweep
 from tests.playground.stories import Story, open_story
 from tests.playground.support.jobs import ended_job
 
@@ -188,7 +188,8 @@ async def count(story: Story, model: type[Base]) -> int:
 
 async def book_names(story: Story) -> list[str]:
     async with story.runtime.database.read() as session:
-        return list(await session.scalars(select(Lorebook.name).order_by(Lorebook.name)))
+        query = select(Lorebook.name).where(Lorebook.status == "ready").order_by(Lorebook.name)
+        return list(await session.scalars(query))
 
 
 async def imported_files(story: Story) -> dict[str, ImportedFile]:

@@ -12,7 +12,7 @@ from sqlalchemy import delete, select
 
 from tavernkit.playground.base.database.models import ImportedFile, KeptFile, KeptPiece
 from tavernkit.playground.story.migration.kept import PIECE_BYTES, KeptBytes, hold, keep, kept_bytes, write_pieces
-from tavernkit.playground.story.sweeping import KEPT_FOR
+from tavernkit.playground.story.sweeping.service import KEPT_FOR
 from tests.playground.migration.support import count, imported, migrating_story, swept, world, write_folder
 from tests.playground.stories import open_story
 

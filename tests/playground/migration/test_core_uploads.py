@@ -17,7 +17,7 @@ from tavernkit.playground.story.migration.service import (
     start_import,
     start_scan,
 )
-from tavernkit.playground.story.sweeping import UPLOAD_KEPT
+from tavernkit.playground.story.sweeping.service import UPLOAD_KEPT
 from tests.playground.migration.support import (
     book_names,
     count,

@@ -6,9 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE
 from tests.playground.spaces.cast import character
 from tests.playground.stories import open_story
 from tests.playground.support.counting import counted_statements
@@ -43,19 +41,6 @@ async def test_a_space_from_its_opening_to_its_end(database_url: str, tmp_path: 
         assert (await client.get("/spaces", params={"after": "x"})).status_code == 422
         assert (await client.delete(f"/spaces/{space['id']}")).status_code == 204
         assert (await client.get(f"/spaces/{space['id']}")).status_code == 404
-
-
-async def test_a_large_space_is_removed_by_a_job(sqlite_url: str, tmp_path: Path) -> None:
-    async with (
-        open_story(sqlite_url, tmp_path, ScriptedModel()) as play,
-        api_client(play.runtime, play.user_id) as client,
-    ):
-        async with play.runtime.database.write() as session:
-            row = await session.get_one(Conversation, play.conversation_id)
-            row.last_seq = REMOVED_AT_ONCE + 1
-        removing = await client.delete(f"/spaces/{row.space_id}")
-        assert (removing.status_code, removing.json()["kind"]) == (202, "remove_space")
-        assert (await client.get(f"/spaces/{row.space_id}")).status_code == 404
 
 
 async def test_members_join_change_change_places_and_leave(database_url: str, tmp_path: Path) -> None:

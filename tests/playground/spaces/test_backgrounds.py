@@ -1,6 +1,5 @@
 """The picture behind the chats of a space: uploaded or a character's, seen by members, and freed when it goes."""
 
-import asyncio
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Conversation
-from tavernkit.playground.story.sweeping import sweep
 from tests.playground.characters.builders import LANDSCAPE, brought, landscape_card, picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story
@@ -69,5 +67,5 @@ async def test_a_deleted_space_frees_its_background(sqlite_url: str, tmp_path: P
         sent = await client.put(f"/spaces/{space_id}/background", files={"file": ("a.png", picture(), "image/png")})
         name = sent.json()["background_sha256"]
         await client.delete(f"/spaces/{space_id}")
-        await sweep(story.runtime, asyncio.Event())
+        await story.outlast_trash()
         assert not await is_stored(story, name)

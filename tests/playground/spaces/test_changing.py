@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.base import Base
-from tavernkit.playground.base.database.models import Conversation, Job, Message, OutboxEvent, Space
+from tavernkit.playground.base.database.models import Job, Message, OutboxEvent, Space
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.access.access import Access, space_for
@@ -19,7 +19,8 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.members.service import add_member
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.spaces.queries import list_spaces
-from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE, change_space, delete_space
+from tavernkit.playground.story.spaces.service import change_space, delete_space
+from tavernkit.playground.story.trash.service import delete_for_good
 from tests.playground.spaces.cast import opened, person
 from tests.playground.stories import Story, open_story
 from tests.playground.support.counting import counted_statements
@@ -80,22 +81,25 @@ async def test_deleting_a_space_leaves_no_row_behind(database_url: str, tmp_path
             )
         assert first is not None
         await fork(play.runtime, play.viewer, made.conversation.id, first)
-        assert await delete_space(play.runtime, play.viewer, made.space.id) is None
+        await delete_space(play.runtime, play.viewer, made.space.id)
+        await play.outlast_trash()
         after = await _counts(play)
-        assert after == {**before, "characters": after["characters"]}
+        assert after == {**before, "characters": after["characters"], "site_settings": before["site_settings"] + 2}
         gone = await refusal_of(delete_space(play.runtime, play.viewer, made.space.id))
         assert gone.code == "not_found"
 
 
-async def test_a_large_space_vanishes_at_once_and_is_removed_by_a_job(database_url: str, tmp_path: Path) -> None:
+async def test_a_space_that_is_deleted_for_good_vanishes_at_once_and_is_removed_by_a_job(
+    database_url: str, tmp_path: Path
+) -> None:
     async with open_story(database_url, tmp_path, ScriptedModel()) as play:
         before = await _counts(play)
         made = await opened(play, "Ada", "Bo")
-        async with play.runtime.database.write() as session:
-            (await session.get_one(Conversation, made.conversation.id)).last_seq = REMOVED_AT_ONCE + 1
         await create_conversation(play.runtime, play.viewer, made.space.id)
-        job = await delete_space(play.runtime, play.viewer, made.space.id)
-        assert isinstance(job, Job)
+        await delete_space(play.runtime, play.viewer, made.space.id)
+        await delete_for_good(play.runtime, play.viewer, "space", made.space.id)
+        async with play.runtime.database.read() as session:
+            job = (await session.scalars(select(Job))).one()
         assert made.space.id not in [row.space.id for row in await _list(play)]
         worker = job_worker(play.runtime, "w1")
         working = asyncio.create_task(worker.run())

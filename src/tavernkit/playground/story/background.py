@@ -19,8 +19,9 @@ from tavernkit.playground.story.migration.scanning import scan_folder
 from tavernkit.playground.story.migration.steps import IMPORT_KIND as FOLDER_IMPORT_KIND
 from tavernkit.playground.story.migration.steps import SCAN_KIND as FOLDER_SCAN_KIND
 from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
+from tavernkit.playground.story.retention import PURGE_KIND, SWEEP_KIND
 from tavernkit.playground.story.spaces.service import finish_removing_space
-from tavernkit.playground.story.sweeping import sweep
+from tavernkit.playground.story.sweeping.service import purge_as_job, sweep, sweep_as_job
 
 HANDLERS: Mapping[str, Handler] = {
     IMPORT_KIND: import_staged_files,
@@ -32,6 +33,8 @@ HANDLERS: Mapping[str, Handler] = {
     FOLDER_SCAN_KIND: scan_folder,
     FOLDER_IMPORT_KIND: import_folder,
     EXPORT_KIND: carry_out_export,
+    SWEEP_KIND: sweep_as_job,
+    PURGE_KIND: purge_as_job,
 }
 
 

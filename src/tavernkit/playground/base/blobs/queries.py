@@ -52,7 +52,11 @@ async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob 
             Space.status != "deleting",
             or_(
                 _belongs_to_space(viewer),
-                exists().where(Conversation.space_id == Space.id, Conversation.visibility == "public"),
+                exists().where(
+                    Conversation.space_id == Space.id,
+                    Conversation.visibility == "public",
+                    Conversation.status != "deleting",
+                ),
             ),
         ),
     )
@@ -82,6 +86,7 @@ def _message_picture(sha256: str, viewer: Viewer) -> ColumnElement[bool]:
         Conversation.id == Message.conversation_id,
         Space.id == Conversation.space_id,
         Space.status != "deleting",
+        Conversation.status != "deleting",
         may_read,
     )
     return exists().where(MessagePicture.sha256 == sha256, or_(own, readable))
@@ -93,7 +98,11 @@ def _locked_personas(viewer: Viewer) -> Select[UUID]:
         select(PersonaConnection.persona_id)
         .join(Conversation, Conversation.id == PersonaConnection.conversation_id)
         .join(SpaceMembership, SpaceMembership.space_id == Conversation.space_id)
-        .where(SpaceMembership.user_id == PersonaConnection.owner_id, _shares_space(viewer))
+        .where(
+            Conversation.status != "deleting",
+            SpaceMembership.user_id == PersonaConnection.owner_id,
+            _shares_space(viewer),
+        )
     )
 
 

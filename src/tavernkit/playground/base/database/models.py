@@ -159,7 +159,8 @@ class Character(EditedRow):
     `name_key` is the name as lists are sorted by it, `search_text` what is searched; neither knows upper case.
     `own_tags` are those that its owner has given it, which the card knows nothing of. `file` is what the folder that it
     was imported from says about it: the name of the card's file (`avatar`), and its own tags by their ids (`tags`).
-    A deleted character stays as a row without its card, so that what it said can still be told.
+    One in the trash is `deleting`. One that is deleted for good stays as a row without its card for as long as there
+    are messages of it, so that they still have a name.
     """
 
     __tablename__ = "characters"
@@ -168,6 +169,7 @@ class Character(EditedRow):
         Index("ix_characters_list", "owner_id", "status", "name_key", "id"),
         Index("ix_characters_recent", "owner_id", "status", "updated_at", "id"),
         Index("ix_characters_created", "owner_id", "status", "created_at", "id"),
+        Index("ix_characters_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id"), index=True)
@@ -188,6 +190,7 @@ class Character(EditedRow):
     avatar_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
     thumbnail_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
     deleted_at: Mapped[datetime | None]
+    trashed_at: Mapped[datetime | None]
 
 
 class CharacterVersion(DatedRow):
@@ -315,14 +318,16 @@ class QuickReplyLink(DatedRow):
 
 class Preset(EditedRow):
     """A preset of one of SillyTavern's kinds, or of RisuAI, or a module of RisuAI; `data` is the file, unpacked, and
-    `original` the file as it was imported. One without an owner is everybody's."""
+    `original` the file as it was imported. One without an owner is everybody's. One in the trash leaves its name to
+    others."""
 
     __tablename__ = "presets"
     __table_args__ = (
         one_of(
             "kind", "chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai", "module"
         ),
-        UniqueConstraint("owner_id", "kind", "name"),
+        Index("uq_presets_name", "owner_id", "kind", "name", unique=True, **only("trashed_at IS NULL")),
+        Index("ix_presets_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
@@ -332,6 +337,7 @@ class Preset(EditedRow):
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
     original: Mapped[dict[str, Any] | None] = mapped_column(JsonText, deferred=True)
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class ScriptList(EditedRow):
@@ -348,10 +354,14 @@ class ScriptList(EditedRow):
 
 
 class Lorebook(EditedRow):
-    """A book. `data` is everything the file said about the book itself, so that it can be written back."""
+    """A book. `data` is everything the file said about the book itself, so that it can be written back. One in the
+    trash is `deleting`."""
 
     __tablename__ = "lorebooks"
-    __table_args__ = (one_of("status", "ready", "deleting"),)
+    __table_args__ = (
+        one_of("status", "ready", "deleting"),
+        Index("ix_lorebooks_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
+    )
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
@@ -361,6 +371,7 @@ class Lorebook(EditedRow):
     file_sha256: Mapped[str | None] = mapped_column(String(64), index=True)
     status: Mapped[str] = mapped_column(String(20), default="ready")
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class LorebookEntry(Row):
@@ -470,11 +481,13 @@ class SpaceMembership(DatedRow):
 class Space(EditedRow):
     """Permissions, participants and settings; never anything that is running.
 
-    `settings_version` grows with every change: who writes what was read before it is refused.
+    `settings_version` grows with every change: who writes what was read before it is refused. Nobody sees a space that
+    is `deleting`: it is in the trash, and was `trashed_from` another status, or it is being imported or removed.
     """
 
     __tablename__ = "spaces"
     __table_args__ = (
+        Index("ix_spaces_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
         one_of("kind", "playground", "discussion"),
         one_of("status", "active", "archived", "deleting"),
         one_of("reply_order", "manual", "natural", "list", "pooled"),
@@ -504,6 +517,8 @@ class Space(EditedRow):
     prompt_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     background_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
+    trashed_at: Mapped[datetime | None]
+    trashed_from: Mapped[str | None] = mapped_column(String(20))
 
 
 class GlobalVariable(Base):
@@ -533,15 +548,17 @@ class Conversation(EditedRow):
     """A timeline. `last_seq` and `last_event` are the highest numbers given to a message and to an event in it.
 
     `messages_count` counts the messages that are not hidden. Chat variables and lore timers are not here: they are
-    deltas on swipes, so that they follow the path through the messages.
+    deltas on swipes, so that they follow the path through the messages. One in the trash is `deleting`; `trashed_from`
+    is its status before, and `regrafted` says of each of its branches where it hung, and where it was put.
     """
 
     __tablename__ = "conversations"
     __table_args__ = (
         one_of("kind", "root", "branch", "thread", "checkpoint"),
         one_of("visibility", "shared", "private", "public"),
-        one_of("status", "ready", "pending", "failed", "archived"),
+        one_of("status", "ready", "pending", "failed", "archived", "deleting"),
         Index("ix_conversations_recent", "updated_at"),
+        Index("ix_conversations_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
@@ -561,6 +578,9 @@ class Conversation(EditedRow):
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     last_event: Mapped[int] = mapped_column(BigInteger, default=0)
+    trashed_at: Mapped[datetime | None]
+    trashed_from: Mapped[str | None] = mapped_column(String(20))
+    regrafted: Mapped[dict[str, Any] | None]
 
 
 class TextContent(Row):
@@ -575,7 +595,7 @@ class Message(DatedRow):
     """What somebody said. Its text is that of its active swipe; `seq` is its place in the conversation.
 
     `revision` grows with every change to the message: who writes what was read before it is refused. A hidden message
-    is deleted for everybody but who wants it back.
+    is in the trash since `trashed_at`.
     """
 
     __tablename__ = "messages"
@@ -583,6 +603,7 @@ class Message(DatedRow):
         UniqueConstraint("conversation_id", "seq"),
         one_of("role", "user", "assistant", "system"),
         one_of("visibility", "normal", "excluded", "hidden"),
+        Index("ix_messages_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
@@ -592,6 +613,7 @@ class Message(DatedRow):
     text_id: Mapped[UUID] = mapped_column(ForeignKey("text_contents.id"), index=True)
     visibility: Mapped[str] = mapped_column(String(20), default="normal")
     hidden_from: Mapped[str | None] = mapped_column(String(20))
+    trashed_at: Mapped[datetime | None]
     active_swipe_id: Mapped[UUID | None]
     swipes_count: Mapped[int] = mapped_column(default=0)
     run_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversation_runs.id", ondelete="SET NULL"), index=True)

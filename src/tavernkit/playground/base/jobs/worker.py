@@ -41,7 +41,7 @@ SWEEP_SECONDS = 3600.0
 log = logging.getLogger(__name__)
 
 
-Sweep: TypeAlias = Callable[[Runtime, asyncio.Event], Awaitable[None]]
+Sweep: TypeAlias = Callable[[Runtime, asyncio.Event], Awaitable[object]]
 """Removes what nothing refers to any more, until the event is set."""
 
 

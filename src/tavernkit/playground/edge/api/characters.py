@@ -204,7 +204,7 @@ async def patch_character(caller: ApiCaller, character_id: UUID, edit: CardEdit)
     return await _shown(caller.runtime, edited)
 
 
-@router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
+@router.delete("/{character_id}", status_code=204, summary="Move a character to the trash; what it said stays readable")
 async def remove_character(caller: ApiCaller, character_id: UUID) -> None:
     await service.delete_character(*caller, character_id)
 

@@ -70,7 +70,7 @@ async def change(caller: ApiCaller, conversation_id: UUID, body: ConversationCha
 
 @router.delete("/conversations/{conversation_id}", status_code=204, responses=documented(409))
 async def remove(caller: ApiCaller, conversation_id: UUID) -> None:
-    """Delete a conversation with its messages. What branches from it stays, and hangs where this one hung."""
+    """Move a conversation to the trash. What branches from it stays, and hangs where this one hung."""
     await service.delete_conversation(*caller, conversation_id)
 
 

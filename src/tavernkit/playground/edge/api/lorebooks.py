@@ -166,7 +166,7 @@ async def update_lorebook(caller: ApiCaller, lorebook_id: UUID, patch: PatchLore
 
 @router.delete("/{lorebook_id}", status_code=204, responses=documented())
 async def delete_lorebook(caller: ApiCaller, lorebook_id: UUID) -> None:
-    """Delete a book with its entries, and take it out of wherever it is used."""
+    """Move a book to the trash; wherever it is used, it is not any more."""
     await service.delete_lorebook(*caller, lorebook_id)
 
 

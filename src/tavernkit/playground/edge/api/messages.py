@@ -211,7 +211,7 @@ async def change_message(caller: ApiCaller, message_id: MessageId, body: Message
 
 @router.post("/messages/{message_id}/hide", responses=documented(409))
 async def hide(caller: ApiCaller, message_id: MessageId) -> MessageOut:
-    """Delete a message so that it can be restored."""
+    """Move a message to the trash."""
     await hide_message(*caller, message_id)
     return await _out(caller.runtime, message_id)
 

@@ -192,7 +192,7 @@ async def update_preset(caller: ApiCaller, preset_id: UUID, patch: PatchPreset) 
 
 @router.delete("/{preset_id}", status_code=204, responses=documented(409))
 async def delete_preset(caller: ApiCaller, preset_id: UUID) -> None:
-    """Delete a preset that is used nowhere."""
+    """Move a preset that is used nowhere to the trash."""
     await service.delete_preset(*caller, preset_id)
 
 

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.base.schemas import Document, StrictModel
-from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.access.documents import SpaceChange, SpaceIn, SpaceOut
@@ -109,15 +108,7 @@ async def remove_background(caller: ApiCaller, space_id: UUID) -> SpaceOut:
     return SpaceOut.of_row(await choose_background(*caller, space_id, None))
 
 
-@router.delete(
-    "/{space_id}",
-    status_code=204,
-    response_model=None,
-    responses={**documented(), 202: {"model": JobOut, "description": "It is large: a job removes it."}},
-)
-async def remove(caller: ApiCaller, space_id: UUID) -> Response:
-    """Delete a space with everything said in it."""
-    job = await delete_space(*caller, space_id)
-    if job is None:
-        return Response(status_code=204)
-    return Response(JobOut.of(job).model_dump_json(), status_code=202, media_type="application/json")
+@router.delete("/{space_id}", status_code=204, responses=documented())
+async def remove(caller: ApiCaller, space_id: UUID) -> None:
+    """Move a space with everything said in it to the trash."""
+    await delete_space(*caller, space_id)

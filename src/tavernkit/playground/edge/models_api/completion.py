@@ -25,7 +25,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.conversation_matching import note_sent_text
 from tavernkit.playground.edge.models_api.errors import EndpointError
 from tavernkit.playground.edge.models_api.following import Disconnect, ReplyFollower, watch_disconnect
-from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, read_reply, run_for
+from tavernkit.playground.edge.models_api.queries import CharacterModel, SentMessage, is_deleted, read_reply, run_for
 from tavernkit.playground.edge.models_api.schemas import Chunks, completion_of, event
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.paths.state import end_of_path
@@ -193,14 +193,11 @@ class CompletionResponse(Response):
                 code="stopping",
                 is_final=True,
             )
-        if run is None:
-            return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
-        if run.status == "succeeded":
-            async with self._runtime.database.read() as session:
-                message = await read_reply(session, run.id)
-            if message is not None:
-                return run, message
-        return _failure(run)
+        async with self._runtime.database.read() as session:
+            if run is None or await is_deleted(session, run.conversation_id):
+                return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
+            message = await read_reply(session, run.id) if run.status == "succeeded" else None
+        return _failure(run) if message is None else (run, message)
 
 
 class _Output:

@@ -222,6 +222,13 @@ async def run_for(session: AsyncSession, message: Message, speaker_id: UUID) -> 
     return found
 
 
+async def is_deleted(session: AsyncSession, conversation_id: UUID) -> bool:
+    """Whether a conversation is gone or in the trash, alone or with its space."""
+    here = select(Conversation.id).join(Space, Space.id == Conversation.space_id)
+    in_use = here.where(Conversation.id == conversation_id, Conversation.status != "deleting")
+    return await session.scalar(in_use.where(Space.status != "deleting")) is None
+
+
 async def read_reply(session: AsyncSession, run_id: UUID) -> Message | None:
     """The message that a run has become."""
     found: Message | None = await session.scalar(select(Message).where(Message.run_id == run_id).limit(1))

@@ -38,6 +38,7 @@ from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer,
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, replaced
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body, one_file, received_form
 from tavernkit.playground.story.characters import assets, service
 from tavernkit.playground.story.characters.assets import KINDS
@@ -341,7 +342,7 @@ async def ask_before_deleting(caller: PageCaller, character_id: UUID) -> HTMLRes
 @router.post("/characters/{character_id}/delete")
 async def delete(caller: PageCaller, character_id: UUID) -> Response:
     await service.delete_character(*caller, character_id)
-    return RedirectResponse("/characters", status_code=303)
+    return await back_from_deleting(caller.runtime, "character", character_id, "/characters")
 
 
 async def _edit_page(caller: Caller, view: EditView, refused: Refused | None = None) -> HTMLResponse:

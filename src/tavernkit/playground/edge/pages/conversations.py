@@ -27,6 +27,7 @@ from tavernkit.playground.edge.presenting.messages import find_permissions, perm
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.story.conversations.documents import ConversationChange
 from tavernkit.playground.story.conversations.queries import read_conversation
 from tavernkit.playground.story.conversations.service import (
@@ -164,7 +165,7 @@ async def delete(caller: PageCaller, conversation_id: UUID, here: Here = None) -
         return await _refused(caller, here or conversation_id, conversation_id, refused, typed="")
     left = here if here != conversation_id else row.parent_conversation_id
     address = f"/spaces/{row.space_id}" if left is None else f"/conversations/{left}/tree"
-    return RedirectResponse(address, status_code=303)
+    return await back_from_deleting(caller.runtime, "conversation", conversation_id, address)
 
 
 async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: Refused, *, typed: str) -> Response:

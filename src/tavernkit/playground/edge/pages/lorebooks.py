@@ -66,6 +66,7 @@ from tavernkit.playground.edge.web.requests import (
     toast_stream,
     wants_streams,
 )
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import service
 from tavernkit.playground.story.lorebooks.documents import EntryFilter, NewLink, NewLorebook, PatchLink
@@ -158,7 +159,7 @@ async def change(caller: PageCaller, lorebook_id: UUID, given: Annotated[SeenBoo
 @router.post("/lorebooks/{lorebook_id}/delete")
 async def delete(caller: PageCaller, lorebook_id: UUID) -> Response:
     await service.delete_lorebook(*caller, lorebook_id)
-    return RedirectResponse("/lorebooks", status_code=303)
+    return await back_from_deleting(caller.runtime, "lorebook", lorebook_id, "/lorebooks")
 
 
 @router.post("/lorebooks/{lorebook_id}/duplicate")

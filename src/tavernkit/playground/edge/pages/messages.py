@@ -41,6 +41,7 @@ from tavernkit.playground.story.messages.service import (
     select_swipe,
 )
 from tavernkit.playground.story.paths.pictures import PictureIn
+from tavernkit.playground.story.retention import EXPIRED
 from tavernkit.playground.story.runs.requests import continue_reply, regenerate
 
 router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
@@ -114,9 +115,10 @@ async def include(caller: PageCaller, message_id: UUID) -> Response:
 @router.post("/hide")
 async def hide(caller: PageCaller, message_id: UUID) -> Response:
     hidden = await hide_message(*caller, message_id)
-    toast = toast_stream(ToastView(sentence=_("Message deleted."), restore_id=str(message_id)))
+    can_return = hidden.trashed_at != EXPIRED
+    toast = toast_stream(ToastView(sentence=_("Message deleted."), restore_id=str(message_id) if can_return else ""))
     first = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast
-    undo = f"/conversations/{hidden.conversation_id}?undo={message_id}"
+    undo = f"/conversations/{hidden.conversation_id}" + (f"?undo={message_id}" if can_return else "")
     return await run_answer(caller, hidden.conversation_id, first, otherwise=undo)
 
 

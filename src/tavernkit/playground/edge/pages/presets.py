@@ -29,6 +29,7 @@ from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer,
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced, wants_streams
 from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.presets import service
 from tavernkit.playground.story.presets.documents import (
@@ -158,7 +159,7 @@ async def share(caller: PageCaller, preset_id: UUID) -> Response:
 @router.post("/presets/{preset_id}/delete")
 async def delete(caller: PageCaller, preset_id: UUID) -> Response:
     await service.delete_preset(*caller, preset_id)
-    return RedirectResponse("/presets", status_code=303)
+    return await back_from_deleting(caller.runtime, "preset", preset_id, "/presets")
 
 
 @router.get("/presets/{preset_id}/original")

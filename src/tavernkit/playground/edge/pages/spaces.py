@@ -15,6 +15,7 @@ from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, under
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, imported_chats, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import ONE_FILE, file_body, one_file
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.documents import SpaceChange
@@ -99,7 +100,7 @@ async def delete(caller: PageCaller, space_id: UUID) -> Response:
         await delete_space(*caller, space_id)
     except Refused as refused:
         return await _page(caller, space_id, refused=refused)
-    return RedirectResponse("/", status_code=303)
+    return await back_from_deleting(caller.runtime, "space", space_id, "/")
 
 
 async def _page(

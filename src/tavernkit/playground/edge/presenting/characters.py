@@ -44,7 +44,6 @@ from tavernkit.playground.story.characters.queries import (
     Scope,
     Sort,
     VersionLine,
-    assets_of,
     assets_page,
     characters_page,
     check_changeable,
@@ -299,6 +298,7 @@ async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> 
                 member.character_id == character_id,
                 member.status == "active",
                 Space.status == "active",
+                Conversation.status != "deleting",
                 is_in(viewer),
                 or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
             )
@@ -372,7 +372,6 @@ async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) ->
             "spaces": own,
             "other_spaces": len(spaces) - len(own),
             "has_spoken": await has_spoken(session, row.id),
-            "files": len(await assets_of(session, row.id)),
         }
 
 

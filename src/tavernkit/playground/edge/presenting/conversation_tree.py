@@ -71,7 +71,9 @@ async def tree_view(
         trail = await trail_of(session, conversation, access)
         texts = await last_texts(session, [node.conversation.id for node in shown])
         count = await session.scalar(
-            select(func.count()).select_from(Conversation).where(Conversation.space_id == access.space.id)
+            select(func.count())
+            .select_from(Conversation)
+            .where(Conversation.space_id == access.space.id, Conversation.status != "deleting")
         )
     titles = {node.conversation.id: node.conversation.title for node in shown}
     return TreeView(

@@ -137,6 +137,8 @@ PAGES = (
     (_("Models"), _("Providers and API keys"), "/models"),
     (_("Import"), _("From SillyTavern or RisuAI"), "/import"),
     (_("Export"), _("To SillyTavern or RisuAI"), "/export"),
+    (_("Archived stories"), _("Stories put aside"), "/archive"),
+    (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
@@ -276,6 +278,7 @@ async def recent_stories(
         .outerjoin(TextContent, TextContent.id == Message.text_id)
         .where(
             Space.status != "deleting",
+            Conversation.status != "deleting",
             is_archived if archived else ~is_archived,
             is_in(viewer),
             or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from msgspec import convert
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -92,15 +92,16 @@ ADDRESSES: Mapping[str, str] = {
     "space": "/spaces/",
     "conversation": "/conversations/",
 }
-NAMES: Mapping[str, tuple[InstrumentedAttribute[UUID], InstrumentedAttribute[str]]] = {
-    "character": (Character.id, Character.name),
-    "lorebook": (Lorebook.id, Lorebook.name),
-    "preset": (Preset.id, Preset.name),
-    "persona": (Persona.id, Persona.name),
-    "quick_replies": (QuickReplySet.id, QuickReplySet.name),
-    "space": (Space.id, Space.name),
-    "conversation": (Conversation.id, Conversation.title),
+NAMES: Mapping[str, tuple[InstrumentedAttribute[UUID], InstrumentedAttribute[str], ColumnElement[bool]]] = {
+    "character": (Character.id, Character.name, Character.status == "ready"),
+    "lorebook": (Lorebook.id, Lorebook.name, Lorebook.status == "ready"),
+    "preset": (Preset.id, Preset.name, Preset.trashed_at.is_(None)),
+    "persona": (Persona.id, Persona.name, true()),
+    "quick_replies": (QuickReplySet.id, QuickReplySet.name, true()),
+    "space": (Space.id, Space.name, Space.status != "deleting"),
+    "conversation": (Conversation.id, Conversation.title, Conversation.status != "deleting"),
 }
+"""Of each kind of target, its id, its name, and whether it is there for its owner."""
 
 
 class ItemsQuery(Value, frozen=True, kw_only=True):
@@ -402,10 +403,10 @@ def _choices(item: ImportItem) -> tuple[ChoiceView, ...]:
 async def _names(session: AsyncSession, items: Sequence[ImportItem]) -> Mapping[UUID, str]:
     """What those are called that the files became, as far as they are still there."""
     found: dict[UUID, str] = {}
-    for kind, (id_column, name_column) in NAMES.items():
+    for kind, (id_column, name_column, is_here) in NAMES.items():
         ids = {item.target_id for item in items if item.target_kind == kind and item.target_id is not None}
         if ids:
-            rows = await session.execute(select(id_column, name_column).where(id_column.in_(ids)))
+            rows = await session.execute(select(id_column, name_column).where(id_column.in_(ids), is_here))
             found.update((id, name) for id, name in rows)
     return found
 

@@ -64,6 +64,7 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
     if root_id is not None and root_id != conversation.id:
         root = await session.get(Conversation, root_id)
         # Who may see a branch may not always see what it came from.
+        root = None if root is None or root.status == "deleting" else root
         if root is not None and (access.level >= Access.ADMINISTER or root.visibility == conversation.visibility):
             crumbs.append((shown_name(root.title), f"/conversations/{root.id}"))
     return TrailView(

@@ -336,7 +336,7 @@ async def copy_targets(runtime: Runtime, viewer: Viewer, kind: ScriptKind) -> tu
         )
         presets = await session.execute(
             select(Preset.id, Preset.name)
-            .where(Preset.owner_id == viewer.user_id, Preset.kind.in_(kinds))
+            .where(Preset.owner_id == viewer.user_id, Preset.kind.in_(kinds), Preset.trashed_at.is_(None))
             .order_by(Preset.updated_at.desc())
             .limit(CHOICES)
         )

@@ -21,6 +21,7 @@ from tavernkit.playground.base.languages.sentences import filled_in, template_in
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
+from tavernkit.playground.edge.web.trashed import just_trashed
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.chatfiles.formats import FORMATS
 from tavernkit.playground.story.paths.pictures import MAX_PICTURE_BYTES, MAX_PICTURES
@@ -46,6 +47,7 @@ def templates() -> Environment:
     environment.globals["current_language"] = current_language
     environment.globals["messages_of_scripts"] = messages_of_scripts
     environment.globals["asset"] = asset
+    environment.globals["just_trashed"] = just_trashed
     environment.globals["picture_limits"] = {"count": MAX_PICTURES, "megabytes": MAX_PICTURE_BYTES // 2**20}
     environment.globals["chat_formats"] = FORMATS
     environment.filters["initials"] = initials

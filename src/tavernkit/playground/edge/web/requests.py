@@ -19,6 +19,7 @@ from tavernkit.playground.edge.web.authentication import viewer_of
 from tavernkit.playground.edge.web.bodies import before_body
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.trashed import note_trashed
 from tavernkit.values import Value
 
 P = ParamSpec("P")
@@ -76,6 +77,7 @@ async def _visitor(request: Request) -> Visitor:
     except Refused as refused:
         raise SignedOutError(refused.status, refused.sentence) from None
     visitor.request = request
+    note_trashed(request)
     return visitor
 
 

@@ -4,7 +4,8 @@ To read, one must be a member, or the conversation must be public. To take part,
 only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
 may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
 administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
-membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted. What is in
+the trash is not there for anybody.
 
 Before a run or a round is changed, locks are taken in this order: owner, space, conversation, run.
 """
@@ -75,14 +76,13 @@ async def space_for(
     *,
     lock: bool = False,
     even_archived: bool = False,
-    even_deleting: bool = False,
     what: str = _("space"),
 ) -> SpaceAccess:
     """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
     query = select(Space).where(Space.id == space_id)
     # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
     space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
-    if space is None or (space.status == "deleting" and not even_deleting):
+    if space is None or space.status == "deleting":
         raise not_found(what)
     access = await _space_access(session, space, viewer)
     if access is None:
@@ -123,7 +123,7 @@ async def conversation_for(
     query = (
         select(Conversation, Space)
         .join(Space, Space.id == Conversation.space_id)
-        .where(Conversation.id == conversation_id, Space.status != "deleting")
+        .where(Conversation.id == conversation_id, Conversation.status != "deleting", Space.status != "deleting")
     )
     row = (await session.execute(query.with_for_update(of=Conversation) if lock else query)).one_or_none()
     if row is None:

@@ -40,6 +40,8 @@ async def edit_embedded_book(runtime: Runtime, viewer: Viewer, character_id: UUI
         row = await character_to_change(session, viewer, character_id, None)
         draft = await _draft(session, viewer, row.id)
         if draft is None:
+            # One that was put into the trash makes room: copies have one id.
+            await session.execute(delete(Lorebook).where(Lorebook.id == _draft_id(viewer, row.id)))
             book = embedded_book(row) or Book(name=row.name)
             draft = await store_book(
                 runtime, session, viewer.user_id, book, name=book.name or row.name, id=_draft_id(viewer, row.id)

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import delete, select, update
+from sqlalchemy import Select, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -43,6 +43,7 @@ from tavernkit.playground.story.characters.files import read_picture, reason_of
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
 from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.playground.story.messages.service import select_swipe
+from tavernkit.playground.story.retention import EXPIRED, time_in_trash
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.spaces.service import start_story
 
@@ -187,37 +188,58 @@ async def change_own_tags(runtime: Runtime, viewer: Viewer, character_id: UUID, 
 
 
 async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
-    """Delete a character, and take it out of every space.
+    """Put a character into the trash, and take it out of every space."""
+    async with runtime.database.write() as session:
+        row = await find_character(session, character_id, viewer, to_change=True)
+        row.status, row.trashed_at = "deleting", await time_in_trash(session, runtime, viewer)
+        # Who restores it finds by this time which spaces it is to come back to.
+        now = runtime.clock() if row.trashed_at == EXPIRED else row.trashed_at
+        await _leave_spaces(session, runtime, viewer, row, now)
+        return row
+
+
+async def return_character(session: AsyncSession, runtime: Runtime, row: Character) -> None:
+    """Take a character, which is locked, out of the trash, into the spaces that it was taken out of when it was put
+    there."""
+    left_with_it = (SpaceMembership.character_id == row.id, SpaceMembership.removed_at == row.trashed_at)
+    where = select(SpaceMembership.space_id).where(*left_with_it)
+    await _lock_spaces(session, where)
+    back = await session.scalars(
+        update(SpaceMembership)
+        .where(*left_with_it, SpaceMembership.status == "removed")
+        .values(status="active", removed_at=None, removed_by_id=None, removed_reason=None)
+        .returning(SpaceMembership.space_id)
+    )
+    row.status, row.trashed_at = "ready", None
+    for space_id in sorted(back):
+        await append_space_event(session, space_id, "members", runtime.clock())
+
+
+async def remove_character(session: AsyncSession, row: Character, now: datetime) -> None:
+    """Delete a character, which is locked, for good.
 
     One that has spoken stays as a row with its name and its small picture, so that what it said can still be told; its
     card, versions and files are gone. One that never spoke is gone altogether.
     """
-    now = runtime.clock()
-    async with runtime.database.write() as session:
-        row = await find_character(session, character_id, viewer, to_change=True)
-        spoken = await has_spoken(session, row.id)
-        unused = [row.avatar_sha256, None if spoken else row.thumbnail_sha256]
-        unused += [asset.sha256 for asset in await assets_of(session, row.id)]
-        await _leave_spaces(session, runtime, viewer, row, now)
-        if spoken:
-            await _empty(session, row)
-            row.status, row.deleted_at, row.updated_at = "deleted", now, now
-        else:
-            await session.execute(
-                update(SpaceMembership).where(SpaceMembership.character_id == row.id).values(character_id=None)
-            )
-            await session.delete(row)
-        await remove_unused(session, unused)
-        return row
+    spoken = await has_spoken(session, row.id)
+    unused = [row.avatar_sha256, None if spoken else row.thumbnail_sha256]
+    unused += [asset.sha256 for asset in await assets_of(session, row.id)]
+    if spoken:
+        await _empty(session, row)
+        row.status, row.deleted_at, row.updated_at, row.trashed_at = "deleted", now, now, None
+    else:
+        await session.execute(
+            update(SpaceMembership).where(SpaceMembership.character_id == row.id).values(character_id=None)
+        )
+        await session.delete(row)
+    await remove_unused(session, unused)
 
 
 async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer, row: Character, now: datetime) -> None:
     where = select(SpaceMembership.space_id).where(
         SpaceMembership.character_id == row.id, SpaceMembership.status == "active"
     )
-    await session.execute(
-        select(Space.id).where(Space.id.in_(where)).order_by(Space.id).with_for_update(key_share=True)
-    )
+    await _lock_spaces(session, where)
     left = await session.scalars(
         update(SpaceMembership)
         .where(SpaceMembership.character_id == row.id, SpaceMembership.status == "active")
@@ -232,6 +254,10 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
     for space_id in sorted(left):
         await append_space_event(session, space_id, "members", now)
         await members_changed(session, runtime, space_id)
+
+
+async def _lock_spaces(session: AsyncSession, ids: Select[UUID]) -> None:
+    await session.execute(select(Space.id).where(Space.id.in_(ids)).order_by(Space.id).with_for_update(key_share=True))
 
 
 async def character_to_change(

@@ -301,6 +301,7 @@ async def _links(session: AsyncSession, conversation_id: UUID, names: Mapping[UU
         select(Conversation.id, Conversation.kind, Conversation.forked_from_message_id)
         .where(
             Conversation.parent_conversation_id == conversation_id,
+            Conversation.status != "deleting",
             Conversation.forked_from_message_id.is_not(None),
             Conversation.kind.in_(("branch", "checkpoint")),
         )

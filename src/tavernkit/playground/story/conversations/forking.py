@@ -147,7 +147,7 @@ async def fork(
             known = await session.get(Conversation, fork_id) if fork_id is not None else None
             if known is not None:
                 is_same = (known.parent_conversation_id, known.forked_from_message_id) == (conversation_id, message_id)
-                if not is_same:
+                if not is_same or known.status == "deleting":
                     raise _taken()
                 return known
             shown = visibility or _visibility_of(parent)

@@ -44,7 +44,7 @@ async def list_conversations(
             select(Conversation, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
             .outerjoin(Message, Message.id == last_message_id())
             .outerjoin(TextContent, TextContent.id == Message.text_id)
-            .where(Conversation.space_id == space_id)
+            .where(Conversation.space_id == space_id, Conversation.status != "deleting")
             .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
             .limit(limit)
         )
@@ -121,7 +121,11 @@ async def tree_of(
     query = (
         select(Conversation, Message.seq)
         .outerjoin(Message, Message.id == Conversation.forked_from_message_id)
-        .where(Conversation.root_conversation_id == root_id, Conversation.visibility.in_(visible))
+        .where(
+            Conversation.root_conversation_id == root_id,
+            Conversation.visibility.in_(visible),
+            Conversation.status != "deleting",
+        )
         .order_by(Conversation.created_at, Conversation.id)
         .limit(limit)
     )

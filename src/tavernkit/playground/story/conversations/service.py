@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -14,19 +14,22 @@ from sqlalchemy.orm import aliased
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
     MessageSwipe,
+    Round,
+    Run,
     Space,
     SpaceMembership,
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
-from tavernkit.playground.base.realtime.bus import conversation_topic
+from tavernkit.playground.base.realtime.bus import RUNS, conversation_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
@@ -47,6 +50,7 @@ from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import library_character, platform_for
 from tavernkit.playground.story.prompting.macros import ExpandedGreeting, greetings_of
 from tavernkit.playground.story.prompting.records import note_removed_prompts
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.playground.story.settings_schema.resolving import effective
 
 FIRST_TITLE = "Main"
@@ -166,21 +170,25 @@ async def _say(
         await keep_snapshots(session, conversation.id, conversation.last_seq)
 
 
-async def regraft_branches(session: AsyncSession, leaving: Conversation) -> None:
-    """Hang the branches of a conversation that is about to go somewhere else; the caller has locked it."""
+async def regraft_branches(session: AsyncSession, leaving: Conversation) -> dict[str, Any] | None:
+    """Hang the branches of a conversation that is about to go somewhere else; the caller has locked it. By the id of
+    each branch: what it was, at which message it left, and on what it hangs now."""
     branches = (
         await session.scalars(select(Conversation).where(Conversation.parent_conversation_id == leaving.id))
     ).all()
     if not branches:
-        return
+        return None
+    place = _text(leaving.parent_conversation_id)
+    before = {str(branch.id): (branch.kind, _text(branch.forked_from_message_id), place) for branch in branches}
     if leaving.parent_conversation_id is None:
         await _let_stand_alone(session, leaving, branches)
-        return
+        return before
     points = await _points_in_parent(session, leaving, branches)
     for branch in branches:
         branch.parent_conversation_id = leaving.parent_conversation_id
         branch.forked_from_message_id = points.get(branch.id, leaving.forked_from_message_id)
     await session.flush()
+    return before
 
 
 async def _points_in_parent(
@@ -208,29 +216,71 @@ async def _points_in_parent(
 
 async def _let_stand_alone(session: AsyncSession, leaving: Conversation, branches: Sequence[Conversation]) -> None:
     """Each branch of a root becomes a root, and what grew out of it belongs to it."""
+    children = await _children_below(session, leaving.id)
+    for branch in branches:
+        branch.kind, branch.parent_conversation_id, branch.forked_from_message_id = "root", None, None
+        await _set_root(session, branch.id, branch.id, children)
+    await session.flush()
+
+
+async def _children_below(session: AsyncSession, root_id: UUID | None) -> Mapping[UUID | None, list[UUID]]:
+    """The conversations of a root, by the one that each hangs on."""
     children: defaultdict[UUID | None, list[UUID]] = defaultdict(list)
     rows = await session.execute(
         select(Conversation.id, Conversation.parent_conversation_id).where(
-            Conversation.root_conversation_id == leaving.id, Conversation.parent_conversation_id.is_not(None)
+            Conversation.root_conversation_id == root_id, Conversation.parent_conversation_id.is_not(None)
         )
     )
     for id, parent_id in rows:
         children[parent_id].append(id)
-    for branch in branches:
-        branch.kind, branch.parent_conversation_id, branch.forked_from_message_id = "root", None, None
-        tree = [branch.id]
-        for id in tree:
-            tree.extend(children[id])
-        for start in range(0, len(tree), _CHUNK):
-            await session.execute(
-                update(Conversation)
-                .where(Conversation.id.in_(tree[start : start + _CHUNK]))
-                .values(root_conversation_id=branch.id)
-            )
-    await session.flush()
+    return children
+
+
+async def _set_root(
+    session: AsyncSession, top: UUID, root_id: UUID, children: Mapping[UUID | None, list[UUID]]
+) -> None:
+    """Let a conversation and everything that grew out of it belong to a root."""
+    tree = [top]
+    for id in tree:
+        tree.extend(children.get(id, ()))
+    for start in range(0, len(tree), _CHUNK):
+        await session.execute(
+            update(Conversation)
+            .where(Conversation.id.in_(tree[start : start + _CHUNK]))
+            .values(root_conversation_id=root_id)
+        )
 
 
 _CHUNK = 500
+
+
+async def remove_conversation_in_steps(runtime: Runtime, conversation_id: UUID, check: Callable[[], None]) -> None:
+    """Remove a conversation that nobody sees any more and from which no other branches, some messages at a time, so
+    that others need not wait long before they can write; `check` raises to stop in between."""
+    has_more = True
+    while has_more:
+        check()
+        async with runtime.database.write() as session:
+            has_more = await _remove_some_messages(session, conversation_id)
+    async with runtime.database.write() as session:
+        await remove_conversation_rows(session, conversation_id)
+
+
+async def _remove_some_messages(session: AsyncSession, conversation_id: UUID) -> bool:
+    """Remove the next messages of a conversation that nobody sees any more; whether there were any."""
+    numbers = select(Message.seq).where(Message.conversation_id == conversation_id).order_by(Message.seq).limit(_CHUNK)
+    seqs = (await session.scalars(numbers)).all()
+    if not seqs:
+        return False
+    await remove_messages(session, conversation_id, Message.seq.between(seqs[0], seqs[-1]))
+    return True
+
+
+async def remove_messages(session: AsyncSession, conversation_id: UUID, these: ColumnElement[bool]) -> None:
+    """Remove these messages of a conversation with the texts that nobody else uses."""
+    texts = await _texts_of(session, conversation_id, these)
+    await _execute(session, delete(Message).where(Message.conversation_id == conversation_id, these))
+    await remove_unused_texts(session, texts)
 
 
 async def remove_conversation_rows(session: AsyncSession, conversation_id: UUID) -> None:
@@ -292,7 +342,7 @@ async def create_conversation(
         access = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
         if visibility != "shared" and access.level < Access.ADMINISTER:
             raise _owners_choice()
-        of_space = (Conversation.space_id == space_id, Conversation.kind == "root")
+        of_space = (Conversation.space_id == space_id, Conversation.kind == "root", Conversation.status != "deleting")
         roots = await session.scalar(select(func.count()).select_from(Conversation).where(*of_space)) or 0
         if roots >= MAX_ROOTS:
             raise Refused(
@@ -382,24 +432,80 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
 
 
 async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> None:
-    """Remove a conversation with its messages. What branches from it stays, and hangs where this one hung."""
+    """Put a conversation into the trash. What branches from it stays, and hangs where this one hung."""
     async with runtime.database.write() as session:
         space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
         if space_id is None:
             raise not_found(_("conversation"))
         # Locked first, so that of two who delete the last two conversations, one is refused.
         await space_for(session, space_id, viewer, Access.READ, lock=True, what=_("conversation"))
-        found = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER, lock=True)
+        conversation, _access = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER, lock=True)
         others = await session.scalar(
             select(func.count())
             .select_from(Conversation)
-            .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
+            .where(
+                Conversation.space_id == space_id,
+                Conversation.id != conversation_id,
+                Conversation.status != "deleting",
+            )
         )
         if not others:
             raise Refused("conflict", _("A space has at least one conversation. Delete the space instead."))
         announce_access_change(session, conversation_topic(conversation_id))
-        await regraft_branches(session, found[0])
-        await remove_conversation_rows(session, conversation_id)
+        conversation.trashed_from, conversation.status = conversation.status, "deleting"
+        conversation.trashed_at = await time_in_trash(session, runtime, viewer)
+        conversation.regrafted = await regraft_branches(session, conversation)
+        await end_work(session, runtime, Conversation.id == conversation_id)
+
+
+async def return_conversation(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    """Take a conversation, which is locked with its space, out of the trash; its branches hang on it again, but for
+    those that hang neither where they were put when it left, nor where it hangs itself."""
+    conversation.status, conversation.trashed_from = conversation.trashed_from or "ready", None
+    conversation.trashed_at, before = None, conversation.regrafted or {}
+    conversation.regrafted = None
+    branches = await session.scalars(select(Conversation).where(Conversation.id.in_([UUID(id) for id in before])))
+    for branch in branches.all():
+        kind, message_id, place = before[str(branch.id)]
+        if _text(branch.parent_conversation_id) in (place, _text(conversation.parent_conversation_id)):
+            children = await _children_below(session, branch.root_conversation_id)
+            branch.kind, branch.parent_conversation_id = kind, conversation.id
+            branch.forked_from_message_id = None if message_id is None else UUID(message_id)
+            await _set_root(session, branch.id, conversation.root_conversation_id or conversation.id, children)
+    await session.flush()
+    await append_event(session, conversation.id, "conversation", runtime.clock())
+
+
+async def end_work(session: AsyncSession, runtime: Runtime, these: ColumnElement[bool]) -> None:
+    """End what is being written, or waits to be, in conversations that nobody sees any more."""
+    now, ids = runtime.clock(), select(Conversation.id).where(these)
+    # Conversations before runs, as everybody locks them.
+    await _execute(session, update(Conversation).where(these).values(auto_mode_remaining_rounds=None))
+    await _execute(
+        session,
+        update(Run)
+        .where(Run.conversation_id.in_(ids), Run.status == "queued")
+        .values(status="canceled", finished_at=now, dismissed=True),
+    )
+    running = update(Run).where(Run.conversation_id.in_(ids), Run.status == "running")
+    for run_id in await session.scalars(running.values(cancel_requested_at=now, dismissed=True).returning(Run.id)):
+        announce(session, RUNS, stop=str(run_id))
+    await _execute(
+        session,
+        update(Round)
+        .where(Round.conversation_id.in_(ids), Round.status == "active")
+        .values(status="canceled", scheduling_state=None, ended_reason="trashed", finished_at=now),
+    )
+    await _execute(
+        session,
+        update(SpaceMembership)
+        .where(SpaceMembership.copilot_conversation_id.in_(ids), SpaceMembership.copilot_mode != "none")
+        .values(copilot_mode="none", copilot_remaining_steps=0),
+    )
+
+
+def _text(id: UUID | None) -> str | None:
+    return None if id is None else str(id)
 
 
 def _owners_choice() -> Refused:

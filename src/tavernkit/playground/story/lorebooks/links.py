@@ -190,6 +190,7 @@ async def _named_places(
         .join(Space, Space.id == Conversation.space_id)
         .where(
             Space.owner_id == owner_id,
+            Conversation.status != "deleting",
             _holds(Conversation.settings, "world_info", name),
             among(Conversation.id, "conversation"),
         )
@@ -248,7 +249,12 @@ async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> 
             .outerjoin(around, around.id == Conversation.space_id)
             .outerjoin(Character, Character.id == LorebookLink.character_id)
             .outerjoin(Persona, Persona.id == LorebookLink.persona_id)
-            .where(LorebookLink.lorebook_id == book.id)
+            .where(
+                LorebookLink.lorebook_id == book.id,
+                or_(Space.id.is_(None), Space.status != "deleting"),
+                or_(Conversation.id.is_(None), (Conversation.status != "deleting") & (around.status != "deleting")),
+                or_(Character.id.is_(None), Character.status == "ready"),
+            )
         )
         found = [
             LinkedPlace(link=link, book=book.name, name=next((name for name in names if name is not None), ""))
@@ -411,7 +417,7 @@ async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, U
 async def _check_character(session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool) -> None:
     row = (
         await session.execute(
-            select(Character.owner_id).where(Character.id == character_id, Character.status != "deleted")
+            select(Character.owner_id).where(Character.id == character_id, Character.status == "ready")
         )
     ).one_or_none()
     if row is None or row.owner_id not in (None, viewer.user_id):

@@ -159,6 +159,7 @@ async def links_of(session: AsyncSession, **place: UUID | None) -> list[tuple[Lo
         select(LorebookLink, Lorebook.name)
         .filter_by(**named)
         .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+        .where(Lorebook.status == "ready")
         .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
     )
     return [(link, name) for link, name in rows]
@@ -199,7 +200,7 @@ async def last_activations(
         select(PromptSnapshot.run_id)
         .join(Run, Run.id == PromptSnapshot.run_id)
         .join(Conversation, Conversation.id == Run.conversation_id)
-        .where(Conversation.space_id.in_(mine))
+        .where(Conversation.space_id.in_(mine), Conversation.status != "deleting")
         .order_by(PromptSnapshot.created_at.desc())
         .limit(RECENT_PROMPTS)
     )
@@ -358,7 +359,7 @@ async def decoded_book(session: AsyncSession, lorebook: Lorebook, cache: BookCac
 async def card_book(session: AsyncSession, character_id: UUID | None, cache: BookCache = _CACHE) -> Book | None:
     """The book inside a character's card."""
     character = None if character_id is None else await session.get(Character, character_id)
-    if character is None or character.status == "deleted":
+    if character is None or character.status != "ready":
         return None
     key = (character.id, character.version, character.updated_at)
     return cache.get(key, lambda: characters.read_card(character.data)[0].character.character_book)

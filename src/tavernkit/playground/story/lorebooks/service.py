@@ -40,6 +40,7 @@ from tavernkit.playground.story.lorebooks.entry_fields import (
 )
 from tavernkit.playground.story.lorebooks.links import append_book_event, link_book, places_that_name
 from tavernkit.playground.story.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of, places_in_order
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import ImportReport, Note
 from tavernkit.sillytavern.world_info.fields import Position
@@ -185,11 +186,11 @@ async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID
 
 
 async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> None:
-    """Delete a book with its entries; wherever it was in use, it is not any more."""
+    """Put a book into the trash; wherever it was in use, it is not any more, until it is restored."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
         await append_book_event(session, row.id, runtime.clock())
-        await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
+        row.status, row.trashed_at = "deleting", await time_in_trash(session, runtime, viewer)
 
 
 async def export_lorebook(

@@ -46,6 +46,7 @@ from tavernkit.playground.story.paths.writing import (
     refuse_stale,
 )
 from tavernkit.playground.story.prompting.scripts import typed_text
+from tavernkit.playground.story.retention import EXPIRED, time_in_trash
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.requests import apply_input_policy, is_character_here
 from tavernkit.playground.story.runs.round_control import before_hiding
@@ -159,7 +160,7 @@ async def include_message(runtime: Runtime, viewer: Viewer, message_id: UUID) ->
 
 
 async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
-    """Delete it, softly: gone from pages, prompts, branches and the story's state until it is restored."""
+    """Put it into the trash: gone from pages, prompts, branches and the story's state until it is restored."""
     return await _set_hidden(runtime, viewer, message_id, hidden=True)
 
 
@@ -176,8 +177,11 @@ async def _set_hidden(runtime: Runtime, viewer: Viewer, message_id: UUID, *, hid
         if hidden:
             await before_hiding(session, runtime, conversation, message)
             message.hidden_from, message.visibility = message.visibility, "hidden"
+            message.trashed_at = await time_in_trash(session, runtime, viewer)
+        elif message.trashed_at == EXPIRED:
+            raise not_found(_("message"))
         else:
-            message.visibility, message.hidden_from = message.hidden_from or "normal", None
+            message.visibility, message.hidden_from, message.trashed_at = message.hidden_from or "normal", None, None
         conversation.messages_count += -1 if hidden else 1
         await note_change(session, runtime, message, "message_hidden" if hidden else "message_restored")
         if (await active_swipe(session, message)).state_delta:

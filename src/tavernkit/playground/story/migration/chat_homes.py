@@ -229,7 +229,12 @@ async def _homes(session: AsyncSession, job: ImportJob) -> tuple[dict[str, UUID]
             select(ImportedFile.path, Space.id)
             .join(Conversation, Conversation.id == ImportedFile.target_id)
             .join(Space, Space.id == Conversation.space_id)
-            .where(ImportedFile.source_id == job.source_id, ImportedFile.kind == "chat", Space.status != "deleting")
+            .where(
+                ImportedFile.source_id == job.source_id,
+                ImportedFile.kind == "chat",
+                Space.status != "deleting",
+                Conversation.status != "deleting",
+            )
             .order_by(ImportedFile.path)
         )
         by_folder: dict[str, UUID] = {}

@@ -257,6 +257,7 @@ async def place_of(
                 ImportedFile.source_id == job.source_id,
                 ImportedFile.path == parent,
                 Conversation.space_id == home.space.id,
+                Conversation.status != "deleting",
             )
         )
     ).one_or_none()

@@ -237,6 +237,7 @@ async def has_sprite(session: AsyncSession, viewer: Viewer, file: ImportedFile) 
         .where(
             CharacterAsset.kind == EMOTION,
             Character.owner_id == viewer.user_id,
+            Character.status == "ready",
             or_(CharacterAsset.uri == uri, is_same),
         )
     )
@@ -305,15 +306,15 @@ _UNQUOTED = "!~*'()"
 
 async def placeless(session: AsyncSession, viewer: Viewer) -> list[tuple[str, FileKind, str]]:
     """What a person has and SillyTavern has no place for: a name, the kind of files it belongs to, and a sentence."""
-    own = Space.owner_id == viewer.user_id
-    own_characters = select(Character.id).where(Character.owner_id == viewer.user_id)
+    own = and_(Space.owner_id == viewer.user_id, Space.status != "deleting")
+    own_characters = select(Character.id).where(Character.owner_id == viewer.user_id, Character.status == "ready")
     versions = select(func.count()).where(CharacterVersion.character_id.in_(own_characters))
     artifacts = (
         select(func.count())
         .select_from(ArtifactHead)
         .join(Conversation, Conversation.id == ArtifactHead.conversation_id)
         .join(Space, Space.id == Conversation.space_id)
-        .where(own)
+        .where(own, Conversation.status != "deleting")
     )
     pipelines = select(func.count()).select_from(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id)
     scripts = select(func.count()).select_from(ScriptList).join(Space, Space.id == ScriptList.space_id).where(own)

@@ -373,7 +373,8 @@ async def _add_presets(session: AsyncSession, viewer: Viewer, choices: ExportCho
         .where(
             Preset.id.in_(choices.preset_ids)
             if choices.is_selection
-            else or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used))
+            else or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used)),
+            Preset.trashed_at.is_(None),
         )
         .order_by(Preset.kind, Preset.name, Preset.id)
     )

@@ -173,7 +173,9 @@ class _Merger:
     async def _tags(self) -> None:
         """The tags that a person has given characters, by the ids that they have in the file, or new ones."""
         rows = await self._session.execute(
-            select(Character.id, Character.own_tags).where(Character.owner_id == self._owner_id)
+            select(Character.id, Character.own_tags).where(
+                Character.owner_id == self._owner_id, Character.status == "ready"
+            )
         )
         ids = {fold(name): id for id, name in reversed(list(self._before.tag_names.items()))}
         places = count(len(self._file.items(TAGS)))

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -230,7 +231,8 @@ async def bring_up_to_date(
                 notes=(note,),
                 merged=True,
             )
-        await _hide_behind(session, conversation, 0 if found.last is None else found.last.seq)
+        behind = 0 if found.last is None else found.last.seq
+        await _hide_behind(session, conversation, behind, job.runtime.clock())
     update_ = _Update(session, job, item, conversation, home)
     await update_.carry_out(chat, found)
     notes = await update_.take_header(chat)
@@ -255,12 +257,12 @@ def _parted(conversation: Conversation, found: Comparison) -> Parted:
     return Parted(place=place, note=note)
 
 
-async def _hide_behind(session: AsyncSession, conversation: Conversation, seq: int) -> None:
+async def _hide_behind(session: AsyncSession, conversation: Conversation, seq: int, now: datetime) -> None:
     """Delete the messages behind one, so that they can be restored."""
     gone = await session.scalars(
         update(Message)
         .where(Message.conversation_id == conversation.id, Message.seq > seq, Message.visibility != "hidden")
-        .values(hidden_from=Message.visibility, visibility="hidden", revision=Message.revision + 1)
+        .values(hidden_from=Message.visibility, visibility="hidden", trashed_at=now, revision=Message.revision + 1)
         .returning(Message.id),
         execution_options={"synchronize_session": False},
     )

@@ -227,7 +227,7 @@ class _LongImport:
                 home.members.extend(await members_of(session, self._hidden_id))
                 return home
         if hidden is not None:
-            await remove_in_steps(self._work, self._hidden_id)
+            await remove_in_steps(self._work.runtime, self._hidden_id, self._work.check)
         return None
 
     async def _home(self, session: AsyncSession, messages: Sequence[ChatMessage]) -> tuple[ChatHome, ChatHeader | None]:

@@ -67,7 +67,8 @@ async def book_of(session: AsyncSession, job: ImportJob, stem: str) -> UUID | No
     known = _books(job)
     if stem and stem not in known:
         found = await job.target_of(session, f"{FOLDER}/{stem}.json")
-        query = select(Lorebook.id).where(Lorebook.id == found, Lorebook.owner_id == job.viewer.user_id)
+        own = (Lorebook.owner_id == job.viewer.user_id, Lorebook.status == "ready")
+        query = select(Lorebook.id).where(Lorebook.id == found, *own)
         if found is not None and await session.scalar(query) is not None:
             known[stem] = found
     return known.get(stem)

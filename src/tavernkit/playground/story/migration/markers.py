@@ -108,7 +108,7 @@ async def _lorebook(session: AsyncSession, id: UUID) -> str | None:
 
 
 async def _preset(session: AsyncSession, id: UUID) -> str | None:
-    return await _joined(session, select(Preset.settings_version).where(Preset.id == id))
+    return await _joined(session, select(Preset.settings_version).where(Preset.id == id, Preset.trashed_at.is_(None)))
 
 
 async def _quick_replies(session: AsyncSession, id: UUID) -> str | None:
@@ -126,7 +126,8 @@ async def _space(session: AsyncSession, id: UUID) -> str | None:
         return None
     member = SpaceMembership
     members = select(member.id, member.status, member.settings_version, member.position).where(member.space_id == id)
-    chats = select(func.count(), func.max(Conversation.created_at)).where(Conversation.space_id == id)
+    is_here = (Conversation.space_id == id, Conversation.status != "deleting")
+    chats = select(func.count(), func.max(Conversation.created_at)).where(*is_here)
     lore = await session.scalar(select(Lorebook.settings_version).where(Lorebook.id == lore_id(id)))
     of_lore = "" if lore is None else f":{lore}"
     return f"{version}:{_digest(await _rows(session, members), await _rows(session, chats))}{of_lore}"
@@ -138,7 +139,7 @@ async def _conversation(session: AsyncSession, id: UUID) -> str | None:
     columns = select(row.updated_at, row.last_seq, row.settings_version, Lorebook.settings_version)
     in_use = columns.join(Space, Space.id == row.space_id).where(Space.status != "deleting")
     with_lore = in_use.outerjoin(Lorebook, Lorebook.id == lore_id(id))
-    marker = await _joined(session, with_lore.where(row.id == id))
+    marker = await _joined(session, with_lore.where(row.id == id, row.status != "deleting"))
     return None if marker is None else marker.removesuffix(":")
 
 
@@ -155,11 +156,18 @@ async def _settings(session: AsyncSession, id: UUID) -> str | None:
         ),
         select(link.id, link.position, link.enabled)
         .join(Lorebook, Lorebook.id == own)
-        .where(Lorebook.owner_id == id, link.conversation_id.is_(None), link.space_id.is_(None)),
+        .where(
+            Lorebook.owner_id == id,
+            Lorebook.status == "ready",
+            link.conversation_id.is_(None),
+            link.space_id.is_(None),
+        ),
         select(used.id, used.position, used.visible)
         .join(QuickReplySet, QuickReplySet.id == used.set_id)
         .where(QuickReplySet.owner_id == id, used.space_id.is_(None)),
-        select(Character.id, Character.own_tags).where(Character.owner_id == id, Character.own_tags != []),
+        select(Character.id, Character.own_tags).where(
+            Character.owner_id == id, Character.status == "ready", Character.own_tags != []
+        ),
         select(ScriptList.settings_version).where(ScriptList.owner_id == id),
         select(GlobalVariable.name, GlobalVariable.updated_at).where(GlobalVariable.user_id == id),
         select(SiteSetting.updated_at).where(SiteSetting.key == default_key(id)),

@@ -88,7 +88,7 @@ async def preset_of(session: AsyncSession, job: ImportJob, kind: str, name: str)
     for ending in ("json", "settings"):
         found = await job.target_of(session, f"{FOLDERS[kind]}/{name}.{ending}")
         row = None if found is None else await session.get(Preset, found)
-        if row is not None and row.kind == kind:
+        if row is not None and row.kind == kind and row.trashed_at is None:
             return row
     return None
 

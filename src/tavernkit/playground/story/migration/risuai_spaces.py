@@ -63,7 +63,12 @@ async def _find_space(session: AsyncSession, job: ImportJob, stem: str) -> Space
         select(Space)
         .join(Conversation, Conversation.space_id == Space.id)
         .join(ImportedFile, ImportedFile.target_id == Conversation.id)
-        .where(of_source, ImportedFile.path.startswith(f"chats/{stem}/", autoescape=True), Space.status == "active")
+        .where(
+            of_source,
+            ImportedFile.path.startswith(f"chats/{stem}/", autoescape=True),
+            Space.status == "active",
+            Conversation.status != "deleting",
+        )
         .order_by(ImportedFile.path)
         .limit(1)
     )
@@ -138,6 +143,8 @@ async def set_lore(
     what it belongs to was changed here."""
     id = lore_id(next(iter(place.values())))
     row = await session.get(Lorebook, id)
+    if row is not None and row.trashed_at is not None:
+        row.status, row.trashed_at = "ready", None
     sha256 = hashlib.sha256(json.dumps(list(entries), sort_keys=True).encode()).hexdigest()
     if row is None and entries:
         called = titled(name, "RisuAI")

@@ -178,7 +178,7 @@ async def _persona(session: AsyncSession, id: UUID, original: JsonObject | None)
 async def _preset(session: AsyncSession, id: UUID) -> dict[str, Json] | None:
     """A preset or a module: what is stored is the file."""
     row = await session.get(Preset, id)
-    if row is None:
+    if row is None or row.trashed_at is not None:
         return None
     fields = dict(row.data)
     if row.kind == "module" and not fields.get("id"):
@@ -202,7 +202,7 @@ async def _chat(
     source_id: UUID | None,
 ) -> dict[str, Json] | None:
     conversation = await session.get(Conversation, id)
-    if conversation is None:
+    if conversation is None or conversation.status == "deleting":
         return None
     export = await export_chat(runtime, viewer, id)
     text = "".join([piece async for piece in written_chat(runtime, export, "jsonl")])
@@ -246,7 +246,7 @@ async def _cards(session: AsyncSession, space_id: UUID) -> Sequence[Character]:
 async def _lore(session: AsyncSession, place_id: UUID, original: Sequence[Json]) -> list[Json] | None:
     """The lore of a chat or a group as its lorebook is now; None where it has not changed."""
     row = await session.get(Lorebook, lore_id(place_id))
-    if row is None:
+    if row is None or row.status != "ready":
         return [] if original else None
     before = _entries(lore_book(original))
     forms = [entry.data for entry in await all_entries(session, row.id)]

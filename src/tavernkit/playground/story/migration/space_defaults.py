@@ -23,7 +23,7 @@ from tavernkit.playground.story.migration.known_settings import (
 from tavernkit.playground.story.migration.personas import persona_of
 from tavernkit.playground.story.migration.pictures import background_blob
 from tavernkit.playground.story.migration.presets import preset_of
-from tavernkit.playground.story.presets.queries import KINDS, original_of
+from tavernkit.playground.story.presets.queries import KINDS, free_name, original_of
 from tavernkit.playground.story.presets.service import replace_preset, store_preset
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.reading import ReportBuilder
@@ -119,6 +119,7 @@ async def presets_in_use(session: AsyncSession, job: ImportJob, settings: Folder
         for kind in _kinds_in_use(settings):
             name, document = _selected(settings, kind)
             live = await session.get(Preset, live_preset_ids(job.source_id)[kind])
+            live = None if live is None or live.trashed_at is not None else live
             named = await preset_of(session, job, kind, name)
             if named is not None and await _differs(session, kind, named, document):
                 named = live or named
@@ -163,6 +164,9 @@ async def _store_live(session: AsyncSession, job: ImportJob, kind: str, name: st
         called = f"{name[:180]} (settings.json)" if name else "settings.json"
         return await store_preset(job.runtime, session, job.viewer.user_id, kind, called, document, id=id)
     original = await original_of(session, row)
+    if row.trashed_at is not None:
+        row.name = await free_name(session, row.owner_id, row.kind, row.name)
+        row.trashed_at = None
     if row.data == original and document != original:
         replace_preset(job.runtime, row, document)
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import Text, select, type_coerce
+from sqlalchemy import Text, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -37,7 +37,10 @@ async def connections_of(session: AsyncSession, viewer: Viewer, persona_id: UUID
         )
         .outerjoin(Conversation, Conversation.id == PersonaConnection.conversation_id)
         .outerjoin(Space, Space.id == Conversation.space_id)
-        .where(PersonaConnection.persona_id == persona_id)
+        .where(
+            PersonaConnection.persona_id == persona_id,
+            or_(Conversation.id.is_(None), (Conversation.status != "deleting") & (Space.status != "deleting")),
+        )
         .order_by(PersonaConnection.position, PersonaConnection.created_at, PersonaConnection.id)
     )
     return [
@@ -201,6 +204,7 @@ async def lock_chats(runtime: Runtime, session: AsyncSession, personas: Iterable
         .join(Space, Space.id == Conversation.space_id)
         .where(
             Space.owner_id == owner_id,
+            Conversation.status != "deleting",
             type_coerce(Conversation.settings, Text).contains('"persona": "', autoescape=True),
             Conversation.id.not_in(
                 select(PersonaConnection.conversation_id).where(

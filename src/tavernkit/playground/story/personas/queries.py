@@ -84,7 +84,7 @@ async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str
         select(LorebookLink.persona_id, Lorebook.name)
         .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
         .join(Persona, Persona.id == LorebookLink.persona_id)
-        .where(Persona.owner_id == user_id)
+        .where(Persona.owner_id == user_id, Lorebook.status == "ready")
         .order_by(LorebookLink.position.desc(), LorebookLink.created_at.desc())
     )
     return {persona_id: name for persona_id, name in rows if persona_id is not None}

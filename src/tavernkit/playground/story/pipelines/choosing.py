@@ -260,7 +260,7 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Profi
         own = select(User.id).where(User.id == viewer.user_id)
         await session.execute(own.with_for_update(key_share=True) if changing else own)
         return
-    query = select(Character).where(Character.id == place.character_id, Character.status != "deleted")
+    query = select(Character).where(Character.id == place.character_id, Character.status == "ready")
     character: Character | None = await session.scalar(query.with_for_update(key_share=True) if changing else query)
     if character is None or character.owner_id not in (None, viewer.user_id):
         raise not_found(_("character"))

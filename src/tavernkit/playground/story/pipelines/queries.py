@@ -73,8 +73,24 @@ async def is_name_taken(session: AsyncSession, owner_id: UUID | None, name: str)
 
 async def choices_count(session: AsyncSession, profile_id: UUID) -> int:
     """At how many places the profile is followed."""
-    query = select(func.count()).where(PipelineChoice.profile_id == profile_id)
+    query = (
+        select(func.count())
+        .select_from(PipelineChoice)
+        .outerjoin(Conversation, Conversation.id == PipelineChoice.conversation_id)
+        .outerjoin(Space, Space.id == func.coalesce(PipelineChoice.space_id, Conversation.space_id))
+        .outerjoin(Character, Character.id == PipelineChoice.character_id)
+        .where(PipelineChoice.profile_id == profile_id, *_is_here())
+    )
     return (await session.execute(query)).scalar_one()
+
+
+def _is_here() -> tuple[ColumnElement[bool], ...]:
+    """True of places, joined with their choices, that are not in the trash."""
+    return (
+        or_(Space.id.is_(None), Space.status != "deleting"),
+        or_(Conversation.id.is_(None), Conversation.status != "deleting"),
+        or_(Character.id.is_(None), Character.status == "ready"),
+    )
 
 
 async def choice_at(session: AsyncSession, place: dict[str, UUID]) -> PipelineChoice | None:
@@ -145,7 +161,7 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
                     or_(Conversation.id.is_(None), Conversation.visibility != "private"),
                 ),
             ),
-            or_(Space.id.is_(None), Space.status != "deleting"),
+            *_is_here(),
         )
         .order_by(PipelineChoice.created_at, PipelineChoice.id)
         .limit(PLACES_SHOWN)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -141,9 +141,8 @@ async def presets_page(
 
 async def is_name_taken(session: AsyncSession, owner_id: UUID | None, kind: str, name: str) -> bool:
     """Whether the owner has a preset of this kind and name."""
-    found = await session.scalar(
-        select(Preset.id).where(Preset.owner_id == owner_id, Preset.kind == kind, Preset.name == name).limit(1)
-    )
+    own = (Preset.owner_id == owner_id, Preset.kind == kind, Preset.trashed_at.is_(None))
+    found = await session.scalar(select(Preset.id).where(*own, Preset.name == name).limit(1))
     return found is not None
 
 
@@ -152,7 +151,10 @@ async def free_name(session: AsyncSession, owner_id: UUID | None, kind: str, nam
     names = set(
         await session.scalars(
             select(Preset.name).where(
-                Preset.owner_id == owner_id, Preset.kind == kind, Preset.name.startswith(name[:190], autoescape=True)
+                Preset.owner_id == owner_id,
+                Preset.kind == kind,
+                Preset.trashed_at.is_(None),
+                Preset.name.startswith(name[:190], autoescape=True),
             )
         )
     )
@@ -193,8 +195,8 @@ async def default_preset_id(session: AsyncSession, user_id: UUID) -> UUID | None
     named = None if setting is None else setting.value.get("value")
     if not isinstance(named, str):
         return None
-    return await session.scalar(select(Preset.id).where(Preset.id == UUID(named)))
+    return await session.scalar(select(Preset.id).where(Preset.id == UUID(named), Preset.trashed_at.is_(None)))
 
 
 def _visible(viewer: Viewer) -> ColumnElement[bool]:
-    return or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None))
+    return and_(Preset.trashed_at.is_(None), or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)))

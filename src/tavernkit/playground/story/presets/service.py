@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
@@ -60,6 +59,7 @@ from tavernkit.playground.story.presets.queries import (
     preset_for,
     read_file,
 )
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.reading import ImportReport, ReportBuilder
 from tavernkit.risuai.settings import PromptCard, RisuSettings, write_settings
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset
@@ -149,7 +149,7 @@ async def update_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID, patch
 
 
 async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> None:
-    """Delete a preset that is used nowhere."""
+    """Put a preset that is used nowhere into the trash."""
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
         if row.owner_id is None and not viewer.is_administrator:
@@ -163,7 +163,7 @@ async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> No
             raise Refused("conflict", _("The preset is used in {spaces}. Choose another preset there.", spaces=where))
         if await default_preset_id(session, viewer.user_id) == row.id:
             raise Refused("conflict", _("The preset is your default. Choose another default first."))
-        await session.execute(delete(Preset).where(Preset.id == row.id))
+        row.trashed_at = await time_in_trash(session, runtime, viewer)
 
 
 async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID | None) -> UUID | None:

@@ -154,7 +154,7 @@ async def _rows(
     found = await session.scalars(
         select(models.Character).where(
             models.Character.id.in_([member.character_id for member in members]),
-            models.Character.status.in_(("ready", "deleting")),
+            models.Character.status == "ready",
         )
     )
     return {row.id: row for row in found}

@@ -56,7 +56,9 @@ async def decoded_presets(session: AsyncSession, ids: Iterable[UUID | None]) -> 
     wanted = {id for id in ids if id is not None}
     if not wanted:
         return {}
-    rows = await session.scalars(select(models.Preset).where(models.Preset.id.in_(wanted)))
+    rows = await session.scalars(
+        select(models.Preset).where(models.Preset.id.in_(wanted), models.Preset.trashed_at.is_(None))
+    )
     return {row.id: decode_preset(row.kind, row.data)[0] for row in rows}
 
 

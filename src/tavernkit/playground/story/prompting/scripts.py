@@ -525,7 +525,7 @@ async def _cards_of(
     row = models.Character
     ids = [one.character_id for one in members]
     versions = await session.execute(
-        select(row.id, row.version, row.updated_at).where(row.id.in_(ids), row.status.in_(("ready", "deleting")))
+        select(row.id, row.version, row.updated_at).where(row.id.in_(ids), row.status == "ready")
     )
     keys = {key[0]: tuple(key) for key in versions}
     found = {id: _cards.get(key) for id, key in keys.items()}
@@ -547,9 +547,8 @@ async def _presets_of(
     if not ids:
         return {}
     row = models.Preset
-    keys = {
-        key[0]: tuple(key) for key in await session.execute(select(row.id, row.settings_version).where(row.id.in_(ids)))
-    }
+    there = select(row.id, row.settings_version).where(row.id.in_(ids), row.trashed_at.is_(None))
+    keys = {key[0]: tuple(key) for key in await session.execute(there)}
     found: dict[UUID | None, AnyPreset | None] = {id: _presets.get(key) for id, key in keys.items()}
     missing = [id for id, preset in found.items() if preset is None]
     if missing:

@@ -60,7 +60,9 @@ async def places_of_set(session: AsyncSession, viewer: Viewer, set_id: UUID) -> 
         .outerjoin(Space, Space.id == QuickReplyLink.space_id)
         .outerjoin(Character, Character.id == QuickReplyLink.character_id)
         .where(
-            QuickReplyLink.set_id == set_id, or_(QuickReplyLink.character_id.is_(None), Character.status != "deleted")
+            QuickReplyLink.set_id == set_id,
+            or_(QuickReplyLink.character_id.is_(None), Character.status == "ready"),
+            or_(QuickReplyLink.space_id.is_(None), Space.status != "deleting"),
         )
         .order_by(QuickReplyLink.created_at, QuickReplyLink.id)
     )

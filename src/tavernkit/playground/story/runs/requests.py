@@ -225,7 +225,12 @@ async def _hide_behind(session: AsyncSession, runtime: Runtime, conversation: Co
         await session.scalars(
             update(Message)
             .where(Message.conversation_id == conversation.id, Message.seq > seq, Message.visibility != "hidden")
-            .values(hidden_from=Message.visibility, visibility="hidden", revision=Message.revision + 1)
+            .values(
+                hidden_from=Message.visibility,
+                visibility="hidden",
+                trashed_at=runtime.clock(),
+                revision=Message.revision + 1,
+            )
             .returning(Message.id),
             execution_options={"synchronize_session": False},
         )

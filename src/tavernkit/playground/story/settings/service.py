@@ -66,6 +66,7 @@ async def _refuse_unknown(
         found = await session.scalar(
             select(Preset.id).where(
                 Preset.id == id,
+                Preset.trashed_at.is_(None),
                 Preset.kind.in_(wanted),
                 or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)),
             )

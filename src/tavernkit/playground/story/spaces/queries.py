@@ -128,6 +128,7 @@ def _last_conversation_id(viewer: Viewer) -> ColumnElement[UUID]:
         select(Conversation.id)
         .where(
             Conversation.space_id == Space.id,
+            Conversation.status != "deleting",
             or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
         )
         .order_by(Conversation.updated_at.desc(), Conversation.id.desc())

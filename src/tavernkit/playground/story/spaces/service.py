@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
@@ -15,14 +15,12 @@ from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
-    Job,
     Message,
     Persona,
     Space,
     SpaceMembership,
     User,
 )
-from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
@@ -44,15 +42,15 @@ from tavernkit.playground.story.access.access import (
 from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.access.personas import connected_persona
 from tavernkit.playground.story.conversations.service import (
-    _CHUNK,
     FIRST_TITLE,
     _execute,
-    _texts_of,
+    end_work,
     greet,
     open_root,
+    remove_conversation_in_steps,
     remove_conversation_rows,
-    remove_unused_texts,
 )
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.values import Value
 
 
@@ -83,26 +81,24 @@ async def finish_removing_space(work: JobWork) -> dict[str, Any]:
     Messages go some at a time, so that others need not wait long before they can write.
     """
     space_id = UUID(work.claim.payload["space_id"])
-    await remove_in_steps(work, space_id, work.report)
+    await remove_in_steps(work.runtime, space_id, work.check, work.report)
     return {"space_id": str(space_id)}
 
 
 async def remove_in_steps(
-    work: JobWork, space_id: UUID, report: Callable[[int, int], Awaitable[None]] | None = None
+    runtime: Runtime,
+    space_id: UUID,
+    check: Callable[[], None],
+    report: Callable[[int, int], Awaitable[None]] | None = None,
 ) -> None:
-    """Remove a space that nobody sees any more, as part of a job; `report` gets how far that has come."""
-    database = work.runtime.database
+    """Remove a space that nobody sees any more, as part of a job; `check` raises to stop between steps, and `report`
+    gets how far that has come."""
+    database = runtime.database
     async with database.write() as session:
         await _cut_branches(session, space_id)
         conversations = await _conversations_of(session, space_id)
     for done, conversation_id in enumerate(conversations):
-        has_more = True
-        while has_more:
-            work.check()
-            async with database.write() as session:
-                has_more = await _remove_some_messages(session, conversation_id)
-        async with database.write() as session:
-            await remove_conversation_rows(session, conversation_id)
+        await remove_conversation_in_steps(runtime, conversation_id, check)
         if report is not None:
             await report(done + 1, len(conversations) + 1)
     async with database.write() as session:
@@ -123,22 +119,6 @@ async def _conversations_of(session: AsyncSession, space_id: UUID) -> Sequence[U
     found = await session.scalars(select(Conversation.id).where(is_removed_with(space_id)))
     return found.all()
 
-
-async def _remove_some_messages(session: AsyncSession, conversation_id: UUID) -> bool:
-    """Remove the next messages of a conversation that nobody sees any more; whether there were any."""
-    numbers = select(Message.seq).where(Message.conversation_id == conversation_id).order_by(Message.seq).limit(_CHUNK)
-    seqs = (await session.scalars(numbers)).all()
-    if not seqs:
-        return False
-    these = Message.seq.between(seqs[0], seqs[-1])
-    texts = await _texts_of(session, conversation_id, these)
-    await _execute(session, delete(Message).where(Message.conversation_id == conversation_id, these))
-    await remove_unused_texts(session, texts)
-    return True
-
-
-REMOVED_AT_ONCE = 2_000
-"""A space with at most so many messages is removed while its owner waits."""
 
 NAMES_IN_NAME = 4
 
@@ -247,27 +227,15 @@ async def change_space(
         return space
 
 
-async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job | None:
-    """Remove a space with everything said in it: at once, or by a job if that takes longer.
-
-    From this moment nobody sees it any more, whichever of the two it is.
-    """
+async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> None:
+    """Put a space with everything said in it into the trash; replies that are being written there end."""
     async with runtime.database.write() as session:
-        access = await space_for(
-            session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True, even_deleting=True
-        )
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
         space = access.space
         announce_access_change(session, space_topic(space_id))
-        messages = await session.scalar(
-            select(func.coalesce(func.sum(Conversation.last_seq), 0)).where(is_removed_with(space_id))
-        )
-        if (messages or 0) <= REMOVED_AT_ONCE:
-            await remove_space(session, space_id)
-            return None
-        space.status = "deleting"
-        return await enqueue_job(
-            session, runtime, kind=REMOVE_KIND, owner_id=viewer.user_id, payload={"space_id": str(space_id)}
-        )
+        space.trashed_from, space.status = space.status, "deleting"
+        space.trashed_at = await time_in_trash(session, runtime, viewer)
+        await end_work(session, runtime, Conversation.space_id == space_id)
 
 
 async def open_space(

@@ -1,6 +1,6 @@
-"""Removing what nothing refers to any more: texts that were edited away, old events, blocks of prompts that are gone,
-the bytes of files whose job has ended, pictures that were removed or never sent, and files of imports that nobody goes
-on with.
+"""Removing what is not kept any longer: what has been in the trash for long enough, old prompts, events, jobs and
+versions; and what nothing refers to any more: texts that were edited away, blocks of prompts that are gone, bytes of
+files whose job has ended, pictures that were removed or never sent, files of imports that nobody goes on with.
 
 All of it goes in small transactions, each of which leaves the database whole: whoever is killed in between has removed
 less, and the next sweep removes the rest.
@@ -11,37 +11,56 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import Select, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.blobs.store import is_unused, remove_unused
 from tavernkit.playground.base.database.models import (
     Blob,
+    Character,
+    CharacterVersion,
     Conversation,
     FolderImport,
     ImportedFile,
     ImportItem,
+    ImportSource,
     Job,
     JobFile,
     KeptFile,
+    Lorebook,
     Message,
     MessagePicture,
     MessageSwipe,
     OutboxEvent,
+    Persona,
+    Preset,
+    PromptSnapshot,
+    QuickReplySet,
+    SiteSetting,
+    Space,
     TextContent,
 )
+from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.conversations.service import remove_unused_texts
-from tavernkit.playground.story.prompting.records import remove_unused_blocks
+from tavernkit.playground.story.prompting.records import note_removed_prompts, remove_unused_blocks
+from tavernkit.playground.story.retention import read_retention
+from tavernkit.playground.story.trash.purging import purge
 
 KEPT_EVENTS = 50
 """So many events of each conversation stay, however old: a page that missed more is refreshed as a whole."""
 
 KEPT_FOR = timedelta(days=1)
+"""How long the bytes of an imported file may wait for what refers to them."""
 AT_ONCE = 500
 ASKED = timedelta(days=7)
 FILES_AT_ONCE = 20
@@ -54,22 +73,107 @@ OVER = ("done", "discarded")
 log = logging.getLogger(__name__)
 
 
-async def sweep(runtime: Runtime, until: asyncio.Event) -> None:
-    """Remove everything that is not needed any more, or as much as can be removed until an event happens."""
+LAST_SWEEP = "last_sweep"
+"""The setting under which the report of the last sweep that has removed anything stands."""
+
+
+async def sweep(runtime: Runtime, until: asyncio.Event) -> dict[str, int]:
+    """Remove everything that is not kept any longer, or as much as can be removed until an event happens; how much of
+    what that was."""
+    async with runtime.database.read() as session:
+        retention = await read_retention(session)
+    gone = await purge(runtime, until)
     removed = {
+        **{f"{kind}s": count for kind, count in gone.items()},
+        "prompts": await _remove_prompts(runtime, until, retention.prompt_days),
+        "versions": await _remove_versions(runtime, until, retention.version_days),
+        "jobs": await _remove_jobs(runtime, until, retention.job_days),
         "texts": await _remove_texts(runtime, until),
-        "events": await _remove_events(runtime, until),
-        "prompt blocks": await remove_unused_blocks(runtime, until),
-        "files of jobs": await _remove_file_bytes(runtime, until),
-        "unsent pictures": await _remove_unsent(runtime, until),
-        "stored files": await _remove_blobs(runtime, until),
-        "kept files": await _remove_kept(runtime, until),
+        "events": await _remove_events(runtime, until, timedelta(days=retention.event_days)),
+        "prompt_blocks": await remove_unused_blocks(runtime, until),
+        "job_files": await _remove_file_bytes(runtime, until),
+        "unsent_pictures": await _remove_unsent(runtime, until),
         "imports": await _remove_imports(runtime, until),
+        "imported_files": await _remove_imported(runtime, until, timedelta(days=retention.trash_days)),
+        "kept_files": await _remove_kept(runtime, until),
+        "blobs": await _remove_blobs(runtime, until),
     }
     if any(removed.values()):
-        log.info("Removed what nothing needs any more: %s", removed)
+        log.info("Removed what is not kept any longer: %s", removed)
+        # Of two who report for the first time at the same moment, one does.
+        with suppress(IntegrityError):
+            async with runtime.database.write() as session:
+                report = SiteSetting(key=LAST_SWEEP, value={"removed": removed}, updated_at=runtime.clock())
+                await session.merge(report)
     # In each sweep: a reader may have kept the last one from it.
     await runtime.database.empty_log()
+    return removed
+
+
+async def sweep_as_job(work: JobWork) -> dict[str, Any]:
+    """The job: a sweep that somebody has asked for."""
+    removed = await sweep(work.runtime, work.stopping)
+    work.check()
+    return removed
+
+
+async def purge_as_job(work: JobWork) -> dict[str, Any]:
+    """The job: removing what was just deleted for good. What nothing refers to then waits for the next sweep."""
+    removed = await purge(work.runtime, work.stopping)
+    work.check()
+    return removed
+
+
+async def _remove_prompts(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:
+    """The prompts of runs; the blocks that they were made of go behind them."""
+    if days is None:
+        return 0
+    old = select(PromptSnapshot.run_id).where(PromptSnapshot.created_at < runtime.clock() - timedelta(days=days))
+    return await _remove_rows(runtime, until, old, PromptSnapshot.run_id, then=note_removed_prompts)
+
+
+async def _remove_versions(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:
+    if days is None:
+        return 0
+    old = CharacterVersion.created_at < runtime.clock() - timedelta(days=days)
+    return await _remove_rows(runtime, until, select(CharacterVersion.id).where(old), CharacterVersion.id)
+
+
+async def _remove_jobs(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:
+    """Jobs that have ended, but for those whose import goes on."""
+    if days is None:
+        return 0
+    before = runtime.clock() - timedelta(days=days)
+    goes_on = select(FolderImport.job_id).where(FolderImport.job_id.is_not(None), FolderImport.status.not_in(OVER))
+    old = select(Job.id).where(Job.finished_at < before, Job.id.not_in(goes_on))
+    removed = await _remove_rows(runtime, until, old, Job.id)
+    # Without a source, nothing was imported.
+    left = (FolderImport.status.in_(OVER), FolderImport.source_id.is_(None), FolderImport.updated_at < before)
+    await _remove_rows(runtime, until, select(FolderImport.id).where(*left), FolderImport.id)
+    return removed
+
+
+async def _remove_rows(
+    runtime: Runtime,
+    until: asyncio.Event,
+    query: Select[UUID],
+    key: InstrumentedAttribute[UUID],
+    *,
+    then: Callable[[AsyncSession], Awaitable[None]] | None = None,
+) -> int:
+    """Remove the rows that a query finds by their key, some at a time."""
+    removed = 0
+    while not until.is_set():
+        async with runtime.database.write() as session:
+            ids = (await session.scalars(query.limit(AT_ONCE))).all()
+            gone = delete(key.class_).where(key.in_(ids))
+            await session.execute(gone, execution_options={"synchronize_session": False})
+            if ids and then is not None:
+                await then(session)
+        removed += len(ids)
+        if len(ids) < AT_ONCE:
+            break
+    return removed
 
 
 async def _remove_texts(runtime: Runtime, until: asyncio.Event) -> int:
@@ -99,8 +203,8 @@ async def _remove_texts(runtime: Runtime, until: asyncio.Event) -> int:
     return removed
 
 
-async def _remove_events(runtime: Runtime, until: asyncio.Event) -> int:
-    before = runtime.clock() - KEPT_FOR
+async def _remove_events(runtime: Runtime, until: asyncio.Event, period: timedelta) -> int:
+    before = runtime.clock() - period
     first = (
         select(func.min(OutboxEvent.seq))
         .where(OutboxEvent.conversation_id == Conversation.id)
@@ -251,6 +355,51 @@ async def _remove_imports(runtime: Runtime, until: asyncio.Event) -> int:
         removed += len(items)
         if len(items) < AT_ONCE:
             break
+    return removed
+
+
+_TARGETS = {
+    "character": Character,
+    "lorebook": Lorebook,
+    "preset": Preset,
+    "persona": Persona,
+    "quick_replies": QuickReplySet,
+    "space": Space,
+    "conversation": Conversation,
+}
+
+
+async def _remove_imported(runtime: Runtime, until: asyncio.Event, period: timedelta) -> int:
+    """Keep the bytes of files no more whose targets are gone for good, so that the next import still knows that they
+    were deleted; and forget a whole source, with its reports, once everything that it became is gone. One of which
+    nothing but files to keep has come stays."""
+    removed = 0
+    is_there = {kind: exists().where(row.id == ImportedFile.target_id) for kind, row in _TARGETS.items()}
+    for kind, has_target in is_there.items():
+        is_gone = (ImportedFile.target_kind == kind, ImportedFile.kept_sha256.is_not(None), ~has_target)
+        page = select(ImportedFile.source_id, ImportedFile.path).where(*is_gone).limit(AT_ONCE)
+        while not until.is_set():
+            async with runtime.database.write() as session:
+                keys = (await session.execute(page)).all()
+                gone = update(ImportedFile).where(tuple_(ImportedFile.source_id, ImportedFile.path).in_(keys))
+                await session.execute(gone.values(kept_sha256=None), execution_options={"synchronize_session": False})
+            removed += len(keys)
+            if len(keys) < AT_ONCE:
+                break
+    of_source = FolderImport.source_id == ImportSource.id
+    files = (ImportedFile.source_id == ImportSource.id, ImportedFile.target_kind.in_(_TARGETS))
+    is_target = or_(*(and_(ImportedFile.target_kind == kind, there) for kind, there in is_there.items()))
+    is_in_use, had_some = exists().where(*files, is_target), exists().where(*files)
+    is_recent = or_(FolderImport.status.not_in(OVER), FolderImport.updated_at >= runtime.clock() - period)
+    unused = select(ImportSource.id).where(~is_in_use, had_some, ~exists().where(of_source, is_recent))
+    while not until.is_set():
+        async with runtime.database.write() as session:
+            source_id = await session.scalar(unused.limit(1).with_for_update(skip_locked=True))
+            if source_id is None:
+                break
+            await session.execute(delete(FolderImport).where(FolderImport.source_id == source_id))
+            await session.execute(delete(ImportSource).where(ImportSource.id == source_id))
+        removed += 1
     return removed
 
 

@@ -1,0 +1,1 @@
+"""Removing what is not kept any longer, and saying how much that would be."""
