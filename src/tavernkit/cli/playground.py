@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
-database = command_group("db", "Upgrade, check, back up and restore the application's database.")
+database = command_group("db", "Upgrade, check, back up, restore and index the application's database.")
 accounts = command_group("account", "Create administrators, reset passwords and list accounts.")
 
 KEY_NOTE = (
@@ -146,6 +146,29 @@ def restore(
         state = asyncio.run(migrate.check(url))
     document = {"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current}
     _say(document, f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}", as_json=as_json)
+
+
+@database.command("reindex")
+def reindex(as_json: JsonOption = False) -> None:
+    """Build the search index anew, also while the application is running.
+
+    One that was interrupted goes on where it was.
+    """
+    with application():
+        from tavernkit.playground.base.database.fulltext.rebuilding import rebuild, start_rebuild
+
+        async def build(runtime: Runtime) -> int:
+            total, done = await start_rebuild(runtime.database, runtime.clock())
+            with progress("Indexing", total) as step:
+                for _ in range(done):
+                    step()
+                async for rows in rebuild(runtime.database, runtime.clock):
+                    for _ in range(rows):
+                        step()
+            return total
+
+        rows = with_runtime(build)
+    _say({"rows": rows}, f"Indexed {rows:,} rows.", as_json=as_json)
 
 
 @accounts.command("create-admin")

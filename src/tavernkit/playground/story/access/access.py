@@ -17,8 +17,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -89,6 +90,23 @@ async def space_for(
         raise not_found(what)
     _require(access, needs, even_archived=even_archived)
     return access
+
+
+def is_in(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether this person owns the space of the query around it, or takes part in it."""
+    own = aliased(SpaceMembership)
+    member = exists().where(own.space_id == Space.id, own.user_id == viewer.user_id, own.status == "active")
+    return or_(Space.owner_id == viewer.user_id, member.correlate(Space))
+
+
+def is_readable(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether the conversation of the query around it, joined with its space, is in this person's lists: those of the
+    spaces they are in. Public ones of others, and what administrators may read, are reached by their address alone."""
+    return and_(
+        Space.status != "deleting",
+        is_in(viewer),
+        or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
+    )
 
 
 async def member_for(
