@@ -207,8 +207,9 @@ TABLE = {
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
         "POST /models/{provider_id}/tokenizer (page)", "POST /models/{provider_id}/tokenizer/remove (page)",
     ],
-    "see pages": ["GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
-        "GET /models (page)",
+    "see pages": [
+        "GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)",
+        "GET /palette.json (page)", "GET /models (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /scripts (page)", "POST /scripts/test (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",

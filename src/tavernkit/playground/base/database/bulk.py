@@ -28,10 +28,10 @@ async def insert_rows(session: AsyncSession, model: type[Base], rows: Sequence[M
     """
     if not rows:
         return
-    note_rows(session.sync_session, model, rows)
     if session.get_bind().dialect.name != "postgresql":
         await session.execute(insert(model), [dict(row) for row in rows])
         return
+    note_rows(session.sync_session, model, rows)
     columns = [inspect(model).columns[name] for name in rows[0]]
     lists = [
         func.unnest(bindparam(None, [row[name] for row in rows], type_=ARRAY(column.type), unique=True))

@@ -24,7 +24,8 @@ def found_documents(
     place: ColumnElement[int]
     if session.get_bind().dialect.name == "postgresql":
         asked = _asked(query, scopes, "'{}'", "'{}':*", " & ", " | ")
-        found = select(SearchDocument.id).where(SearchDocument.tokens.op("@@")(cast(asked, TSQUERY)))
+        has_tokens = SearchDocument.tokens.op("@@")(cast(asked, TSQUERY))
+        found = select(SearchDocument.id).select_from(SearchDocument).where(has_tokens)
         place = SearchDocument.__table__.c.id
     else:
         asked = _asked(query, scopes, '"{}"', '"{}" *', " AND ", " OR ")

@@ -1,5 +1,5 @@
 """Which rows with texts a transaction has written, whoever writes them: sessions see those of the unit of work and
-updates by primary key, `insert_rows` reports its own."""
+lists of rows, `insert_rows` reports those that it writes otherwise."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def _note_flushed(session: Session, _: object) -> None:
 
 
 @event.listens_for(IndexedSession, "do_orm_execute")
-def _note_updated(state: ORMExecuteState) -> None:
-    """Updates of many rows by their primary keys are seen by no flush."""
-    if state.is_update and isinstance(state.parameters, list) and state.bind_mapper is not None:
+def _note_executed(state: ORMExecuteState) -> None:
+    """Inserts of many rows, and updates by their primary keys, are seen by no flush."""
+    writes = (state.is_insert or state.is_update) and isinstance(state.parameters, list)
+    if writes and state.bind_mapper is not None:
         note_rows(state.session, state.bind_mapper.class_, state.parameters)
 
 
