@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from sqlalchemy import select, text, update
+from sqlalchemy import Select, select, text, update
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -25,7 +25,7 @@ from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.fulltext.analysis import SearchQuery, scope_of
 from tavernkit.playground.base.database.fulltext.index import IN_MESSAGES
-from tavernkit.playground.base.database.fulltext.matching import found_documents
+from tavernkit.playground.base.database.fulltext.matching import found_documents, looked_for
 from tavernkit.playground.base.database.models import (
     Conversation,
     Message,
@@ -107,10 +107,15 @@ class Shelf:
 
 async def _bare(runtime: Runtime, viewer: Viewer, query: str) -> int:
     async with runtime.database.read() as session:
-        scopes = [f"{IN_MESSAGES}{scope_of(viewer.user_id)}"]
-        found = found_documents(session, SearchQuery(query), scopes, before=None)
-        with_texts = found.add_columns(TextContent.content).join(TextContent, TextContent.id == SearchDocument.text_id)
-        return len((await session.execute(with_texts.limit(WINDOW))).all())
+        dialect = session.get_bind().dialect.name
+        asked = looked_for(dialect, SearchQuery(query), [f"{IN_MESSAGES}{scope_of(viewer.user_id)}"])
+        return len((await session.execute(_bare_statement(dialect), asked)).all())
+
+
+@cache
+def _bare_statement(dialect: str) -> Select[int, str]:
+    with_text = TextContent.id == SearchDocument.text_id
+    return found_documents(dialect).add_columns(TextContent.content).join(TextContent, with_text).limit(WINDOW)
 
 
 async def _person(runtime: Runtime, messages: int, chance: random.Random) -> Person:

@@ -300,7 +300,7 @@ async def recent_stories(
         .outerjoin(TextContent, TextContent.id == Message.text_id)
         .where(
             is_archived if archived else ~is_archived,
-            is_readable(viewer),
+            is_readable(viewer.user_id),
         )
         .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
         .limit(limit)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 from urllib.parse import urlencode
 from uuid import UUID
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Row, func, or_, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, Space, SpaceMembership
@@ -32,6 +33,10 @@ KIND_LABELS: dict[Kind, str] = {
     "preset": _("Preset"),
     "persona": _("Persona"),
 }
+
+
+Choices: TypeAlias = tuple[tuple[str, str], ...]
+"""What can be chosen: ids and names."""
 
 
 class SearchForm(Value, frozen=True, kw_only=True):
@@ -71,9 +76,9 @@ class SearchView(Value, frozen=True, kw_only=True):
     """The page: the form, what can be chosen in it, and what was found; `more` is where the list goes on."""
 
     form: SearchForm
-    spaces: tuple[tuple[str, str], ...]
-    characters: tuple[tuple[str, str], ...]
-    branches: tuple[tuple[str, str], ...]
+    spaces: Choices
+    characters: Choices
+    branches: Choices
     results: tuple[ResultView, ...]
     more: str
     is_first: bool
@@ -116,9 +121,7 @@ def result_view(found: SearchResult) -> ResultView:
     )
 
 
-async def _choices(
-    runtime: Runtime, viewer: Viewer, form: SearchForm
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+async def _choices(runtime: Runtime, viewer: Viewer, form: SearchForm) -> tuple[Choices, Choices, Choices]:
     """Spaces, characters that speak in them, and the branches of the space that was chosen."""
     member = SpaceMembership.character_id == Character.id
     last_used = func.max(Space.updated_at)
@@ -143,9 +146,13 @@ async def _choices(
             .join(Space, Space.id == Conversation.space_id)
             .where(
                 or_(Conversation.id == form.conversation, Conversation.space_id == form.space),
-                is_readable(viewer),
+                is_readable(viewer.user_id),
             )
             .order_by((Conversation.id == form.conversation).desc(), Conversation.updated_at.desc(), Conversation.id)
             .limit(CHOICES)
         )
-        return tuple(tuple((str(id), shown_name(name)) for id, name in rows) for rows in (spaces, characters, branches))
+        return _named(spaces), _named(characters), _named(branches)
+
+
+def _named(rows: Iterable[Row[UUID, str]]) -> Choices:
+    return tuple((str(id), shown_name(name)) for id, name in rows)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, Select, Uuid, bindparam, case, exists, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import UtcDateTime
 from tavernkit.playground.base.database.fulltext.analysis import EVERYBODY, SearchQuery, fold, scope_of
 from tavernkit.playground.base.database.fulltext.index import IN_LIBRARY, IN_MESSAGES
-from tavernkit.playground.base.database.fulltext.matching import found_documents
+from tavernkit.playground.base.database.fulltext.matching import found_documents, looked_for
 from tavernkit.playground.base.database.fulltext.rebuilding import REBUILD
 from tavernkit.playground.base.database.models import (
     Character,
@@ -39,7 +41,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.paging import cursor, place_behind
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, is_in, is_readable
+from tavernkit.playground.story.access.access import Access, conversation_for, is_in_space, is_readable
 from tavernkit.playground.story.search.documents import (
     FoundMessage,
     Kind,
@@ -53,6 +55,8 @@ WINDOW = 200
 MOST_FOUND = 2_000
 """How many messages of one conversation are named at most."""
 
+SEARCHED = ("ready", "archived")
+"""What conversations are: not one that is still being copied."""
 SCANNED_AT_ONCE = 500
 TITLE_BONUS = 4.0
 
@@ -150,12 +154,16 @@ def _matching(query: SearchQuery, texts: Sequence[str]) -> list[bool]:
     return [query.matches(fold(text)) for text in texts]
 
 
+_READER = bindparam("reader", type_=Uuid())
+_SCOPES = select(literal(""), exists().where(SiteSetting.key == REBUILD)).union_all(
+    select(Space.search_scope, literal(False)).where(is_in_space(_READER), Space.status != "deleting").distinct()
+)
+
+
 async def _scopes(session: AsyncSession, viewer: Viewer) -> tuple[list[str], bool]:
     """The parts of the index that have something for this person, and whether the index is complete."""
-    own = select(Space.search_scope).where(is_in(viewer), Space.status != "deleting").distinct()
-    pending = exists().where(SiteSetting.key == REBUILD)
-    rows = (await session.execute(select(literal(""), pending).union_all(own.add_columns(literal(False))))).all()
-    is_indexed = not any(pending for _, pending in rows)
+    rows = (await session.execute(_SCOPES, {"reader": viewer.user_id})).all()
+    is_indexed = not any(is_pending for _, is_pending in rows)
     return sorted({scope for scope, _ in rows if scope} | {scope_of(viewer.user_id)}), is_indexed
 
 
@@ -169,44 +177,61 @@ async def _window(
     before: int | None,
 ) -> list[_Hit]:
     """The newest hits below `before`, at most `WINDOW`."""
-    hits: list[_Hit] = []
+    dialect, hits = session.get_bind().dialect.name, list[_Hit]()
     if filters.finds_messages:
-        found = found_documents(session, query, [f"{IN_MESSAGES}{scope}" for scope in scopes], before=before)
-        hits += await _messages(session, viewer, found, filters)
+        chosen = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
+        asked = looked_for(dialect, query, [f"{IN_MESSAGES}{scope}" for scope in scopes], before=before)
+        found = _messages(dialect, frozenset(chosen))
+        rows = await session.execute(found, {"reader": viewer.user_id, **asked, **chosen})
+        hits += [_Hit(*row) for row in rows]
     if filters.finds_library:
         own = [f"{IN_LIBRARY}{scope}" for scope in (*scopes, EVERYBODY)]
-        hits += await _library(session, viewer, found_documents(session, query, own, before=before), filters.kinds)
+        asked = looked_for(dialect, query, own, before=before)
+        found = _library(dialect, filters.kinds)
+        hits += [_Hit(*row) for row in await session.execute(found, {"reader": viewer.user_id, **asked})]
     return sorted(hits, key=lambda hit: -hit.document_id)[:WINDOW]
 
 
-async def _messages(session: AsyncSession, viewer: Viewer, found: Select[int], filters: SearchFilters) -> list[_Hit]:
+_FILTERS: dict[str, ColumnElement[bool]] = {
+    "space_id": Space.id == bindparam("space_id", type_=Uuid()),
+    "conversation_id": Conversation.id == bindparam("conversation_id", type_=Uuid()),
+    "character_id": SpaceMembership.character_id == bindparam("character_id", type_=Uuid()),
+    "author_id": SpaceMembership.user_id == bindparam("author_id", type_=Uuid()),
+    "since": Message.created_at >= bindparam("since", type_=UtcDateTime()),
+    "until": Message.created_at < bindparam("until", type_=UtcDateTime()),
+}
+
+
+@cache
+def _messages(dialect: str, chosen: frozenset[str]) -> Select[Any]:
+    """Put together once for each choice of filters, because that takes longer than asking."""
     shown, branch, home, author = aliased(Message), aliased(Conversation), aliased(Space), aliased(SpaceMembership)
-    conditions = [
-        Message.text_id == SearchDocument.text_id,
-        Message.visibility != "hidden",
-        Conversation.status.in_(("ready", "archived")),
-        is_readable(viewer),
-        *_chosen(filters),
-    ]
     # Branches share texts: each is shown where it was said first.
     first = (
         select(Message.id)
         .join(Conversation, Conversation.id == Message.conversation_id)
         .join(Space, Space.id == Conversation.space_id)
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
-        .where(*conditions)
+        .where(
+            Message.text_id == SearchDocument.text_id,
+            Message.visibility != "hidden",
+            Conversation.status.in_(SEARCHED),
+            is_readable(_READER),
+            *(_FILTERS[name] for name in sorted(chosen)),
+        )
         .order_by(Conversation.created_at, Conversation.id)
         .limit(1)
         .correlate(SearchDocument)
         .scalar_subquery()
     )
-    rows = await session.execute(
-        found.add_columns(
+    return (
+        found_documents(dialect)
+        .add_columns(
+            literal("message"),
             shown.id,
             shown.conversation_id,
             author.cached_display_name,
-            home.name,
-            branch.title,
+            case((home.name == branch.title, home.name), else_=home.name + " › " + branch.title),
             TextContent.content,
             shown.created_at,
         )
@@ -217,87 +242,68 @@ async def _messages(session: AsyncSession, viewer: Viewer, found: Select[int], f
         .join(author, author.id == shown.membership_id)
         .limit(WINDOW)
     )
-    return [
-        _Hit(document_id, "message", id, conversation_id, name, _place(space, title), content, said_at)
-        for document_id, id, conversation_id, name, space, title, content, said_at in rows
-    ]
 
 
-def _chosen(filters: SearchFilters) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if filters.space_id is not None:
-        conditions.append(Space.id == filters.space_id)
-    if filters.conversation_id is not None:
-        conditions.append(Conversation.id == filters.conversation_id)
-    if filters.character_id is not None:
-        conditions.append(SpaceMembership.character_id == filters.character_id)
-    if filters.author_id is not None:
-        conditions.append(SpaceMembership.user_id == filters.author_id)
-    if filters.since is not None:
-        conditions.append(Message.created_at >= filters.since)
-    if filters.until is not None:
-        conditions.append(Message.created_at < filters.until)
-    return conditions
+_NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
+    "space": (
+        SearchDocument.space_id,
+        select(Space.updated_at).where(
+            Space.id == SearchDocument.space_id, Space.status != "deleting", is_in_space(_READER)
+        ),
+    ),
+    "conversation": (
+        SearchDocument.conversation_id,
+        select(Conversation.updated_at)
+        .join(Space, Space.id == Conversation.space_id)
+        .where(
+            Conversation.id == SearchDocument.conversation_id,
+            Conversation.status.in_(SEARCHED),
+            is_readable(_READER),
+        ),
+    ),
+    "character": (
+        SearchDocument.character_id,
+        select(Character.updated_at).where(
+            Character.id == SearchDocument.character_id,
+            Character.status == "ready",
+            or_(Character.owner_id == _READER, Character.owner_id.is_(None)),
+        ),
+    ),
+    "lorebook": (
+        SearchDocument.lorebook_id,
+        select(Lorebook.updated_at).where(
+            Lorebook.id == SearchDocument.lorebook_id, Lorebook.owner_id == _READER, Lorebook.status == "ready"
+        ),
+    ),
+    "entry": (
+        SearchDocument.lorebook_entry_id,
+        select(LorebookEntry.updated_at)
+        .join(Lorebook, Lorebook.id == LorebookEntry.lorebook_id)
+        .where(
+            LorebookEntry.id == SearchDocument.lorebook_entry_id,
+            Lorebook.owner_id == _READER,
+            Lorebook.status == "ready",
+        ),
+    ),
+    "preset": (
+        SearchDocument.preset_id,
+        select(Preset.updated_at).where(
+            Preset.id == SearchDocument.preset_id, or_(Preset.owner_id == _READER, Preset.owner_id.is_(None))
+        ),
+    ),
+    "persona": (
+        SearchDocument.persona_id,
+        select(Persona.updated_at).where(Persona.id == SearchDocument.persona_id, Persona.owner_id == _READER),
+    ),
+}
+"""Where the id of each is in a document, and when it was changed, for who may read it."""
 
 
-async def _library(session: AsyncSession, viewer: Viewer, found: Select[int], kinds: Collection[Kind]) -> list[_Hit]:
-    """What is no message. Few of it has a word, so that one statement for all kinds is enough."""
-    is_own = Preset.owner_id == viewer.user_id
-    of_entry = and_(Lorebook.id == LorebookEntry.lorebook_id, Lorebook.owner_id == viewer.user_id)
-    nouns: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
-        "space": (
-            SearchDocument.space_id,
-            select(Space.updated_at).where(
-                Space.id == SearchDocument.space_id, Space.status != "deleting", is_in(viewer)
-            ),
-        ),
-        "conversation": (
-            SearchDocument.conversation_id,
-            select(Conversation.updated_at)
-            .join(Space, Space.id == Conversation.space_id)
-            .where(
-                Conversation.id == SearchDocument.conversation_id,
-                Conversation.status.in_(("ready", "archived")),
-                is_readable(viewer),
-            ),
-        ),
-        "character": (
-            SearchDocument.character_id,
-            select(Character.updated_at).where(
-                Character.id == SearchDocument.character_id,
-                Character.status == "ready",
-                or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
-            ),
-        ),
-        "lorebook": (
-            SearchDocument.lorebook_id,
-            select(Lorebook.updated_at).where(
-                Lorebook.id == SearchDocument.lorebook_id,
-                Lorebook.owner_id == viewer.user_id,
-                Lorebook.status == "ready",
-            ),
-        ),
-        "entry": (
-            SearchDocument.lorebook_entry_id,
-            select(LorebookEntry.updated_at)
-            .join(Lorebook, of_entry)
-            .where(LorebookEntry.id == SearchDocument.lorebook_entry_id, Lorebook.status == "ready"),
-        ),
-        "preset": (
-            SearchDocument.preset_id,
-            select(Preset.updated_at).where(
-                Preset.id == SearchDocument.preset_id, or_(is_own, Preset.owner_id.is_(None))
-            ),
-        ),
-        "persona": (
-            SearchDocument.persona_id,
-            select(Persona.updated_at).where(
-                Persona.id == SearchDocument.persona_id, Persona.owner_id == viewer.user_id
-            ),
-        ),
-    }
-    wanted = {noun: parts for noun, parts in nouns.items() if _KINDS[noun] in kinds}
-    moment = func.coalesce(*(rows.correlate(SearchDocument).scalar_subquery() for _, rows in wanted.values()), None)
+@cache
+def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
+    """What is no message. Little of it has a word, so that one statement for all kinds is enough."""
+    wanted = [rows for noun, (_, rows) in _NOUNS.items() if _KINDS[noun] in kinds]
+    moment = func.coalesce(*(rows.correlate(SearchDocument).scalar_subquery() for rows in wanted), None)
     book = select(LorebookEntry.lorebook_id).where(LorebookEntry.id == SearchDocument.lorebook_entry_id)
     space_name = (
         select(Space.name)
@@ -309,28 +315,21 @@ async def _library(session: AsyncSession, viewer: Viewer, found: Select[int], ki
         .join(LorebookEntry, LorebookEntry.lorebook_id == Lorebook.id)
         .where(LorebookEntry.id == SearchDocument.lorebook_entry_id)
     )
-    rows = await session.execute(
-        found.add_columns(
-            case(*((column.is_not(None), literal(noun)) for noun, (column, _) in nouns.items())),
-            func.coalesce(*(column for column, _ in nouns.values())),
+    place = (one.correlate(SearchDocument).scalar_subquery() for one in (space_name, book_name))
+    return (
+        found_documents(dialect)
+        .add_columns(
+            case(*((column.is_not(None), literal(noun)) for noun, (column, _) in _NOUNS.items())),
+            func.coalesce(*(column for column, _ in _NOUNS.values())),
             book.correlate(SearchDocument).scalar_subquery(),
             SearchDocument.title,
-            func.coalesce(
-                space_name.correlate(SearchDocument).scalar_subquery(),
-                book_name.correlate(SearchDocument).scalar_subquery(),
-                "",
-            ),
+            func.coalesce(*place, ""),
             SearchDocument.body,
             moment,
         )
         .where(moment.is_not(None))
         .limit(WINDOW)
     )
-    return [_Hit(*row) for row in rows]
-
-
-def _place(space: str, title: str) -> str:
-    return space if title == space else f"{space} › {title}"
 
 
 def _ranked(query: SearchQuery, hits: Sequence[_Hit]) -> list[_Hit]:

@@ -51,7 +51,7 @@ _WORDS = re.compile(rf"[^\W_{_RUN}]+")
 _RUNS = re.compile(f"[{_RUN}]+")
 _PARTS = re.compile(rf"([{_RUN}]+)|[^\W_{_RUN}]+")
 _CHUNKS = re.compile(r'"([^"]*)"|(\S+)')
-_BEFORE_WORD, _BEHIND_WORD = rf"(?<![^\W_{_RUN}])", rf"(?![^\W_{_RUN}])"
+_LETTER = rf"[^\W_{_RUN}]"
 _BETWEEN = rf"(?:(?![{_RUN}])[\W_])*"
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i"})
 
@@ -141,9 +141,7 @@ class Term:
     def _expression(self, *, whole: bool) -> str:
         last = len(self._parts) - 1
         return _BETWEEN.join(
-            re.escape(part)
-            if is_run
-            else f"{_BEFORE_WORD}{re.escape(part)}{_BEHIND_WORD if whole or place < last else ''}"
+            re.escape(part) if is_run else _word(part, whole=whole or place < last)
             for place, (part, is_run) in enumerate(self._parts)
         )
 
@@ -156,6 +154,12 @@ class Term:
                 yield Token(part, is_beginning=True)
             else:
                 yield from (Token(first + second) for first, second in pairwise(part))
+
+
+def _word(part: str, *, whole: bool) -> str:
+    """What begins where a word does. The letters come first, so that the rest is looked at only where they are."""
+    letters = re.escape(part)
+    return f"{letters}(?<!{_LETTER}{letters}){f'(?!{_LETTER})' if whole else ''}"
 
 
 class SearchQuery:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.database.base import Row
@@ -26,19 +27,28 @@ MOST_CHARACTERS = 200_000
 
 
 class Noun(NamedTuple):
-    """A kind of thing that has a document: when one of the `watched` attributes changes, it gets a new one."""
+    """A kind of thing that has a document: when one of the `watched` columns changes, it gets a new one.
 
-    kind: str
+    `whose` is its owner or its scope, perhaps a column of what it is `within`; `text` gives the title and the body.
+    """
+
     model: type[Row]
     column: InstrumentedAttribute[Any]
-    watched: frozenset[str]
-    rows: Select[Any, Any]
-    """The row, and its owner or its scope."""
+    watched: tuple[str, ...]
+    whose: InstrumentedAttribute[Any]
     text: Callable[[Any], tuple[str, str]]
-    """Title and body of a row."""
+    within: tuple[type[Row], ColumnElement[bool]] | None = None
+
+    def rows(self, ids: Sequence[UUID]) -> Select[Any]:
+        """What the texts of these are made from, and `whose` they are."""
+        columns: list[Any] = [getattr(self.model, name) for name in ("id", *self.watched)]
+        found = select(*columns, self.whose.label("whose")).where(self.model.id.in_(ids))
+        return found if self.within is None else found.join(*self.within)
 
 
-def _character(row: Character) -> tuple[str, str]:
+def _character(row: Any) -> tuple[str, str]:
+    if row.status != "ready":
+        return "", ""
     card = row.data.get("data")
     fields = card if isinstance(card, Mapping) else {}
     prose = ("description", "personality", "scenario", "first_mes", "mes_example", "creator", "creator_notes")
@@ -47,12 +57,12 @@ def _character(row: Character) -> tuple[str, str]:
     return row.name, _joined([row.nickname or "", " ".join((*row.tags, *row.own_tags)), *texts])
 
 
-def _entry(row: LorebookEntry) -> tuple[str, str]:
+def _entry(row: Any) -> tuple[str, str]:
     keys = ", ".join(_texts([row.data.get("key"), row.data.get("keysecondary")]))
     return row.comment or keys, _joined([keys, *_texts(row.data.get("content"))])
 
 
-def _preset(row: Preset) -> tuple[str, str]:
+def _preset(row: Any) -> tuple[str, str]:
     """The texts of a preset are those of more than one word: the others are names of options."""
     return row.name, _joined([row.description, *(text for text in _texts(row.data) if " " in text.strip())])
 
@@ -78,60 +88,55 @@ NOUNS: Mapping[type[Row], Noun] = {
     noun.model: noun
     for noun in (
         Noun(
-            "space",
-            Space,
-            SearchDocument.space_id,
-            frozenset({"name"}),
-            select(Space, Space.search_scope),
-            lambda row: (row.name, ""),
+            model=Space,
+            column=SearchDocument.space_id,
+            watched=("name",),
+            whose=Space.search_scope,
+            text=lambda row: (row.name, ""),
         ),
         Noun(
-            "conversation",
-            Conversation,
-            SearchDocument.conversation_id,
-            frozenset({"title"}),
-            select(Conversation, Space.search_scope).join(Space, Space.id == Conversation.space_id),
-            lambda row: (row.title, ""),
+            model=Conversation,
+            column=SearchDocument.conversation_id,
+            watched=("title",),
+            whose=Space.search_scope,
+            within=(Space, Space.id == Conversation.space_id),
+            text=lambda row: (row.title, ""),
         ),
         Noun(
-            "character",
-            Character,
-            SearchDocument.character_id,
-            frozenset({"name", "nickname", "tags", "own_tags", "data", "status", "owner_id"}),
-            select(Character, Character.owner_id).where(Character.status == "ready"),
-            _character,
+            model=Character,
+            column=SearchDocument.character_id,
+            watched=("name", "nickname", "tags", "own_tags", "data", "status", "owner_id"),
+            whose=Character.owner_id,
+            text=_character,
         ),
         Noun(
-            "lorebook",
-            Lorebook,
-            SearchDocument.lorebook_id,
-            frozenset({"name", "description"}),
-            select(Lorebook, Lorebook.owner_id),
-            lambda row: (row.name, row.description),
+            model=Lorebook,
+            column=SearchDocument.lorebook_id,
+            watched=("name", "description"),
+            whose=Lorebook.owner_id,
+            text=lambda row: (row.name, row.description),
         ),
         Noun(
-            "lorebook_entry",
-            LorebookEntry,
-            SearchDocument.lorebook_entry_id,
-            frozenset({"comment", "data", "lorebook_id"}),
-            select(LorebookEntry, Lorebook.owner_id).join(Lorebook, Lorebook.id == LorebookEntry.lorebook_id),
-            _entry,
+            model=LorebookEntry,
+            column=SearchDocument.lorebook_entry_id,
+            watched=("comment", "data", "lorebook_id"),
+            whose=Lorebook.owner_id,
+            within=(Lorebook, Lorebook.id == LorebookEntry.lorebook_id),
+            text=_entry,
         ),
         Noun(
-            "preset",
-            Preset,
-            SearchDocument.preset_id,
-            frozenset({"name", "description", "data", "owner_id"}),
-            select(Preset, Preset.owner_id),
-            _preset,
+            model=Preset,
+            column=SearchDocument.preset_id,
+            watched=("name", "description", "data", "owner_id"),
+            whose=Preset.owner_id,
+            text=_preset,
         ),
         Noun(
-            "persona",
-            Persona,
-            SearchDocument.persona_id,
-            frozenset({"name", "title", "description"}),
-            select(Persona, Persona.owner_id),
-            lambda row: (row.name, _joined([row.title, row.description])),
+            model=Persona,
+            column=SearchDocument.persona_id,
+            watched=("name", "title", "description"),
+            whose=Persona.owner_id,
+            text=lambda row: (row.name, _joined([row.title, row.description])),
         ),
     )
 }

@@ -86,11 +86,8 @@ async def index_nouns(session: AsyncSession, noun: Noun, ids: Sequence[UUID]) ->
     await session.execute(
         delete(SearchDocument).where(noun.column.in_(ids)), execution_options={"synchronize_session": False}
     )
-    # A row that was read before may have been changed by a statement.
-    found = (
-        await session.execute(noun.rows.where(noun.model.id.in_(ids)).execution_options(populate_existing=True))
-    ).all()
-    rows = [(row.id, f"{IN_LIBRARY}{_scope(whose)}", *noun.text(row)) for row, whose in found]
+    found = (await session.execute(noun.rows(ids))).all()
+    rows = [(row.id, f"{IN_LIBRARY}{_scope(row.whose)}", *noun.text(row)) for row in found]
     tokens = await _analysed(session, [(scope, f"{title}\n{body}") for _, scope, title, body in rows])
     documents = [
         {noun.column.key: id, "scope": scope, "title": title, "body": body, "tokens": own}

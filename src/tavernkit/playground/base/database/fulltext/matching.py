@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
 
-from sqlalchemy import ColumnElement, Select, cast, column, literal, literal_column, select, table
+from sqlalchemy import BigInteger, ColumnElement, Select, Text, bindparam, cast, column, literal_column, select, table
 from sqlalchemy.dialects.postgresql import TSQUERY
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.fulltext.analysis import EVERY_QUERY, SearchQuery, Token
 from tavernkit.playground.base.database.models import SearchDocument
 
 _INDEX = table("search_index", column("rowid"))
+_ASKED, _BEFORE = bindparam("search_asked", type_=Text()), bindparam("search_before", type_=BigInteger())
 
 
-def found_documents(
-    session: AsyncSession, query: SearchQuery, scopes: Collection[str], *, before: int | None
-) -> Select[int]:
-    """The ids of documents in these scopes that have all tokens of the query, the newest first; those below `before`.
+@cache
+def found_documents(dialect: str) -> Select[int]:
+    """The ids of documents, the newest first; what it looks for are the values that `looked_for` gives.
 
     Whether their texts match is not said yet: `SearchQuery.matches` knows.
     """
     place: ColumnElement[int]
-    if session.get_bind().dialect.name == "postgresql":
-        asked = _asked(query, scopes, "'{}'", "'{}':*", " & ", " | ")
-        has_tokens = SearchDocument.tokens.op("@@")(cast(asked, TSQUERY))
+    if dialect == "postgresql":
+        has_tokens = SearchDocument.tokens.op("@@")(cast(_ASKED, TSQUERY))
         found = select(SearchDocument.id).select_from(SearchDocument).where(has_tokens)
         place = SearchDocument.__table__.c.id
     else:
-        asked = _asked(query, scopes, '"{}"', '"{}" *', " AND ", " OR ")
         found = (
             select(SearchDocument.id)
             .select_from(_INDEX)
             .join(SearchDocument, SearchDocument.id == _INDEX.c.rowid)
-            .where(literal_column("search_index").op("MATCH")(literal(asked)))
+            .where(literal_column("search_index").op("MATCH")(_ASKED))
         )
         place = _INDEX.c.rowid
-    return (found if before is None else found.where(place < before)).order_by(place.desc())
+    return found.where(place < _BEFORE).order_by(place.desc())
+
+
+def looked_for(
+    dialect: str, query: SearchQuery, scopes: Collection[str], *, before: int | None = None
+) -> Mapping[str, str | int]:
+    """Documents in these scopes that have all tokens of the query; with `before`, those with lower ids."""
+    if dialect == "postgresql":
+        asked = _asked(query, scopes, "'{}'", "'{}':*", " & ", " | ")
+    else:
+        asked = _asked(query, scopes, '"{}"', '"{}" *', " AND ", " OR ")
+    return {"search_asked": asked, "search_before": 2**62 if before is None else before}
 
 
 def _asked(query: SearchQuery, scopes: Collection[str], whole: str, beginning: str, all_of: str, one_of: str) -> str:

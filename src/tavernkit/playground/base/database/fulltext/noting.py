@@ -38,9 +38,9 @@ def _note_flushed(session: Session, _: object) -> None:
 @event.listens_for(IndexedSession, "do_orm_execute")
 def _note_executed(state: ORMExecuteState) -> None:
     """Inserts of many rows, and updates by their primary keys, are seen by no flush."""
-    writes = (state.is_insert or state.is_update) and isinstance(state.parameters, list)
-    if writes and state.bind_mapper is not None:
-        note_rows(state.session, state.bind_mapper.class_, state.parameters)
+    rows = state.parameters
+    if isinstance(rows, list) and (state.is_insert or state.is_update) and state.bind_mapper is not None:
+        note_rows(state.session, state.bind_mapper.class_, rows)
 
 
 def note_rows(session: Session, model: type[Base], rows: Iterable[Mapping[str, Any]]) -> None:
