@@ -32,6 +32,7 @@ export default class FindBar extends Controller<HTMLFormElement> {
     if (!query) return
     this.element.hidden = false
     this.boxTarget.value = query
+    this.boxTarget.focus({ preventScroll: true })
     void this.search(asked.get("message") ?? "")
   }
 

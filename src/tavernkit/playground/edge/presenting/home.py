@@ -255,7 +255,11 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[s
         ),
     ]
     named = [dict(zip(("kind", "name", "about", "address"), map(translated, place), strict=True)) for place in found]
-    return [*named, *await _found_texts(runtime, viewer, question)]
+    there = {place["address"] for place in named}
+    return [
+        *named,
+        *(place for place in await _found_texts(runtime, viewer, question) if place["address"] not in there),
+    ]
 
 
 async def _found_texts(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[str, str]]:
