@@ -68,7 +68,7 @@ class RunView(Value, frozen=True, kw_only=True):
     can_skip: bool = False
 
 
-class MessageWindow(Value, frozen=True, kw_only=True):
+class OpenedWindow(Value, frozen=True, kw_only=True):
     """Messages around one that is far above the newest. Between `newer_after` and `newer_before` there are more."""
 
     messages: tuple[MessageView, ...]
@@ -105,7 +105,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     overlays: tuple[OverlayView, ...] = ()
     quick_replies: tuple[BarButton, ...] = ()
     background_sha256: str | None = None
-    window: MessageWindow | None = None
+    window: OpenedWindow | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -176,7 +176,7 @@ async def conversation_view(
 
 async def _window(
     session: AsyncSession, conversation_id: UUID, message_id: UUID | None, first_shown: int | None
-) -> MessageWindow | None:
+) -> OpenedWindow | None:
     """What is around a message, unless it is one of the newest, which are shown anyway, or is not there."""
     if message_id is None or first_shown is None:
         return None
@@ -189,7 +189,7 @@ async def _window(
     messages, older_before = await message_views(session, conversation_id, before=last)
     if not messages:
         return None
-    return MessageWindow(
+    return OpenedWindow(
         messages=messages, older_before=older_before, newer_after=messages[-1].seq, newer_before=first_shown
     )
 

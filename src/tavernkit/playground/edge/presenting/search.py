@@ -17,7 +17,7 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.links import result_address
 from tavernkit.playground.story.access.access import is_in, is_readable
-from tavernkit.playground.story.search.documents import Kind, Piece, SearchResult, filters_of
+from tavernkit.playground.story.search.documents import Kind, PassagePiece, SearchResult, filters_of
 from tavernkit.playground.story.search.queries import search
 from tavernkit.values import Value
 
@@ -67,7 +67,7 @@ class ResultView(Value, frozen=True, kw_only=True):
     kind: str
     title: str
     place: str
-    passage: tuple[Piece, ...]
+    passage: tuple[PassagePiece, ...]
     address: str
     moment: datetime
 

@@ -58,7 +58,7 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-class Piece(NamedTuple):
+class PassagePiece(NamedTuple):
     """Part of a passage; `is_match` where it is what was searched for."""
 
     text: str
@@ -78,7 +78,7 @@ class SearchResult(Value, frozen=True, kw_only=True):
     within: UUID | None
     title: str
     place: str
-    passage: tuple[Piece, ...]
+    passage: tuple[PassagePiece, ...]
     moment: datetime
 
 

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from tavernkit.playground.base.database.fulltext.analysis import FoldedText, SearchQuery
-from tavernkit.playground.story.search.documents import Piece
+from tavernkit.playground.story.search.documents import PassagePiece
 
 PASSAGE_CHARACTERS = 240
 BEFORE_MATCH = 80
 
 
-def passage(text: str, query: SearchQuery) -> tuple[Piece, ...]:
+def passage(text: str, query: SearchQuery) -> tuple[PassagePiece, ...]:
     """The surroundings of the first place that matches, on one line, with every match in them; without one, the
     beginning."""
     folded = FoldedText(text)
     spans = query.spans(folded)
     start = _word_start(text, spans[0][0] - BEFORE_MATCH) if spans else 0
     end = min(len(text), start + PASSAGE_CHARACTERS)
-    pieces: list[Piece] = [Piece("… ", False)] if start else []
+    pieces: list[PassagePiece] = [PassagePiece("… ", False)] if start else []
     place = start
     for first, last in spans:
         if first >= end:
             break
-        pieces += [Piece(_one_line(text[place:first]), False), Piece(_one_line(text[first : min(last, end)]), True)]
+        pieces += [
+            PassagePiece(_one_line(text[place:first]), False),
+            PassagePiece(_one_line(text[first : min(last, end)]), True),
+        ]
         place = min(last, end)
-    pieces.append(Piece(_one_line(text[place:end]), False))
+    pieces.append(PassagePiece(_one_line(text[place:end]), False))
     if end < len(text):
-        pieces.append(Piece("…", False))
+        pieces.append(PassagePiece("…", False))
     return tuple(piece for piece in pieces if piece.text)
 
 
