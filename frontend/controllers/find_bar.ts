@@ -32,7 +32,6 @@ export default class FindBar extends Controller<HTMLFormElement> {
     if (!query) return
     this.element.hidden = false
     this.boxTarget.value = query
-    this.boxTarget.focus({ preventScroll: true })
     void this.search(asked.get("message") ?? "")
   }
 
@@ -40,6 +39,11 @@ export default class FindBar extends Controller<HTMLFormElement> {
     clearTimeout(this.timer)
     this.asking?.abort()
     markWords("", [])
+  }
+
+  // A page that was opened at a match would put the focus into the composer.
+  keepFocus(): void {
+    if (!this.element.hidden) this.boxTarget.focus({ preventScroll: true })
   }
 
   shortcut(event: KeyboardEvent): void {

@@ -60,11 +60,11 @@ def test_what_is_typed_is_found_and_opened_in_its_place(page: Page, address: str
     expect(found).to_be_in_viewport()
     expect(page.locator(".message").filter(has_text=line(8))).to_have_count(1)
     # What lies between it and the newest messages comes in on the way down.
-    for _ in range(10):
-        if page.locator("turbo-frame[id^=newer_][loading=lazy]:not([complete])").count() == 0:
-            break
-        page.locator("turbo-frame[id^=newer_]").last.scroll_into_view_if_needed()
-        expect(page.locator("turbo-frame[id^=newer_]").last).to_have_attribute("complete", "")
+    waiting = page.locator("turbo-frame[id^=newer_]:not([complete])")
+    while waiting.count() > 0:
+        frame = f"#{waiting.last.get_attribute('id')}"
+        waiting.last.scroll_into_view_if_needed()
+        expect(page.locator(frame)).to_have_attribute("complete", "")
     numbers = page.locator(".message").evaluate_all("all => all.map((one) => Number(one.dataset.seq))")
     assert numbers == sorted(numbers)
     assert numbers[-1] == LENGTH
