@@ -54,7 +54,7 @@ async def index_changes(session: AsyncSession) -> None:
                 await index_nouns(session, NOUNS[model], ids)
 
 
-async def index_texts(session: AsyncSession, texts: Mapping[UUID, str]) -> int:
+async def index_texts(session: AsyncSession, texts: Mapping[UUID, str]) -> None:
     """Write the documents of texts that have none, and that messages or swipes have."""
     of_messages = select(Message.text_id, Message.conversation_id).where(Message.text_id.in_(texts))
     of_swipes = (
@@ -78,10 +78,9 @@ async def index_texts(session: AsyncSession, texts: Mapping[UUID, str]) -> int:
         {"text_id": id, "scope": scope, "tokens": own} for (id, scope, _), own in zip(rows, tokens, strict=True)
     ]
     await insert_rows(session, SearchDocument, documents)
-    return len(documents)
 
 
-async def index_nouns(session: AsyncSession, noun: Noun, ids: Sequence[UUID]) -> int:
+async def index_nouns(session: AsyncSession, noun: Noun, ids: Sequence[UUID]) -> None:
     """Write the documents of these rows in place of those that they have."""
     await session.execute(
         delete(SearchDocument).where(noun.column.in_(ids)), execution_options={"synchronize_session": False}
@@ -94,7 +93,6 @@ async def index_nouns(session: AsyncSession, noun: Noun, ids: Sequence[UUID]) ->
         for (id, scope, title, body), own in zip(rows, tokens, strict=True)
     ]
     await insert_rows(session, SearchDocument, documents)
-    return len(documents)
 
 
 def _scope(whose: UUID | str | None) -> str:
