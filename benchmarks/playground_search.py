@@ -108,14 +108,19 @@ class Shelf:
 async def _bare(runtime: Runtime, viewer: Viewer, query: str) -> int:
     async with runtime.database.read() as session:
         dialect = session.get_bind().dialect.name
-        asked = looked_for(dialect, SearchQuery(query), [f"{IN_MESSAGES}{scope_of(viewer.user_id)}"])
+        asked = looked_for(dialect, IN_MESSAGES, SearchQuery(query), [scope_of(viewer.user_id)])
         return len((await session.execute(_bare_statement(dialect), asked)).all())
 
 
 @cache
 def _bare_statement(dialect: str) -> Select[int, str]:
     with_text = TextContent.id == SearchDocument.text_id
-    return found_documents(dialect).add_columns(TextContent.content).join(TextContent, with_text).limit(WINDOW)
+    return (
+        found_documents(dialect, IN_MESSAGES)
+        .add_columns(TextContent.content)
+        .join(TextContent, with_text)
+        .limit(WINDOW)
+    )
 
 
 async def _person(runtime: Runtime, messages: int, chance: random.Random) -> Person:

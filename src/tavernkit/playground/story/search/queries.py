@@ -15,7 +15,20 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Uuid, bindparam, case, exists, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Select,
+    Uuid,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -180,21 +193,31 @@ async def _window(
     before: int | None,
 ) -> list[_Hit]:
     """The newest hits below `before`, at most `WINDOW`."""
-    dialect, hits = session.get_bind().dialect.name, list[_Hit]()
-    # Rows without entities: the session would take as long to make them as the database to find them.
-    connection = await session.connection()
+    dialect = session.get_bind().dialect.name
+    values: dict[str, object] = {"reader": viewer.user_id}
+    messages: frozenset[str] | None = None
     if filters.finds_messages:
         chosen = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
-        asked = looked_for(dialect, query, [f"{IN_MESSAGES}{scope}" for scope in scopes], before=before)
-        found = _messages(dialect, frozenset(chosen))
-        rows = await connection.execute(found, {"reader": viewer.user_id, **asked, **chosen})
-        hits += [_Hit(*row) for row in rows]
+        messages = frozenset(chosen)
+        values |= {**chosen, **looked_for(dialect, IN_MESSAGES, query, scopes, before=before)}
     if filters.finds_library:
-        own = [f"{IN_LIBRARY}{scope}" for scope in (*scopes, EVERYBODY)]
-        asked = looked_for(dialect, query, own, before=before)
-        found = _library(dialect, filters.kinds)
-        hits += [_Hit(*row) for row in await connection.execute(found, {"reader": viewer.user_id, **asked})]
-    return sorted(hits, key=lambda hit: -hit.document_id)[:WINDOW]
+        values |= looked_for(dialect, IN_LIBRARY, query, [*scopes, EVERYBODY], before=before)
+    if len(values) == 1:
+        return []
+    # Rows without entities: the session would take as long to make them as the database to find them.
+    rows = await (await session.connection()).execute(
+        _hits(dialect, messages, filters.kinds if filters.finds_library else None), values
+    )
+    return sorted((_Hit(*row) for row in rows), key=lambda hit: -hit.document_id)[:WINDOW]
+
+
+@cache
+def _hits(dialect: str, messages: frozenset[str] | None, library: frozenset[Kind] | None) -> Executable:
+    """Messages with these filters, and the library with these kinds. Put together once, because that takes longer than
+    asking."""
+    parts = [] if messages is None else [_messages(dialect, messages)]
+    parts += [] if library is None else [_library(dialect, library)]
+    return parts[0] if len(parts) == 1 else union_all(*(select(part.subquery()) for part in parts))
 
 
 _FILTERS: dict[str, ColumnElement[bool]] = {
@@ -207,9 +230,7 @@ _FILTERS: dict[str, ColumnElement[bool]] = {
 }
 
 
-@cache
 def _messages(dialect: str, chosen: frozenset[str]) -> Select[Any]:
-    """Put together once for each choice of filters, because that takes longer than asking."""
     shown, branch, home, author = aliased(Message), aliased(Conversation), aliased(Space), aliased(SpaceMembership)
     # Branches share texts: each is shown where it was said first.
     first = (
@@ -230,7 +251,7 @@ def _messages(dialect: str, chosen: frozenset[str]) -> Select[Any]:
         .scalar_subquery()
     )
     return (
-        found_documents(dialect)
+        found_documents(dialect, IN_MESSAGES)
         .add_columns(
             literal("message"),
             shown.id,
@@ -304,7 +325,6 @@ _NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
 """Where the id of each is in a document, and when it was changed, for who may read it."""
 
 
-@cache
 def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
     """What is no message. Little of it has a word, so that one statement for all kinds is enough."""
     wanted = [rows for noun, (_, rows) in _NOUNS.items() if _KINDS[noun] in kinds]
@@ -322,7 +342,7 @@ def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
     )
     place = (one.correlate(SearchDocument).scalar_subquery() for one in (space_name, book_name))
     return (
-        found_documents(dialect)
+        found_documents(dialect, IN_LIBRARY)
         .add_columns(
             case(*((column.is_not(None), literal(noun)) for noun, (column, _) in _NOUNS.items())),
             func.coalesce(*(column for column, _ in _NOUNS.values())),

@@ -12,18 +12,19 @@ from tavernkit.playground.base.database.fulltext.analysis import EVERY_QUERY, Se
 from tavernkit.playground.base.database.models import SearchDocument
 
 _INDEX = table("search_index", column("rowid"))
-_ASKED, _BEFORE = bindparam("search_asked", type_=Text()), bindparam("search_before", type_=BigInteger())
 
 
 @cache
-def found_documents(dialect: str) -> Select[int]:
-    """The ids of documents, the newest first; what it looks for are the values that `looked_for` gives.
+def found_documents(dialect: str, part: str) -> Select[int]:
+    """The ids of documents in a part of the index, the newest first; what it looks for are the values that `looked_for`
+    gives for the same part.
 
     Whether their texts match is not said yet: `SearchQuery.matches` knows.
     """
+    asked, before = bindparam(f"asked_{part}", type_=Text()), bindparam("search_before", type_=BigInteger())
     place: ColumnElement[int]
     if dialect == "postgresql":
-        has_tokens = SearchDocument.tokens.op("@@")(cast(_ASKED, TSQUERY))
+        has_tokens = SearchDocument.tokens.op("@@")(cast(asked, TSQUERY))
         found = select(SearchDocument.id).select_from(SearchDocument).where(has_tokens)
         place = SearchDocument.__table__.c.id
     else:
@@ -31,21 +32,22 @@ def found_documents(dialect: str) -> Select[int]:
             select(SearchDocument.id)
             .select_from(_INDEX)
             .join(SearchDocument, SearchDocument.id == _INDEX.c.rowid)
-            .where(literal_column("search_index").op("MATCH")(_ASKED))
+            .where(literal_column("search_index").op("MATCH")(asked))
         )
         place = _INDEX.c.rowid
-    return found.where(place < _BEFORE).order_by(place.desc())
+    return found.where(place < before).order_by(place.desc())
 
 
 def looked_for(
-    dialect: str, query: SearchQuery, scopes: Collection[str], *, before: int | None = None
+    dialect: str, part: str, query: SearchQuery, scopes: Collection[str], *, before: int | None = None
 ) -> Mapping[str, str | int]:
     """Documents in these scopes that have all tokens of the query; with `before`, those with lower ids."""
+    own = [part + scope for scope in scopes]
     if dialect == "postgresql":
-        asked = _asked(query, scopes, "'{}'", "'{}':*", " & ", " | ")
+        asked = _asked(query, own, "'{}'", "'{}':*", " & ", " | ")
     else:
-        asked = _asked(query, scopes, '"{}"', '"{}" *', " AND ", " OR ")
-    return {"search_asked": asked, "search_before": 2**62 if before is None else before}
+        asked = _asked(query, own, '"{}"', '"{}" *', " AND ", " OR ")
+    return {f"asked_{part}": asked, "search_before": 2**62 if before is None else before}
 
 
 def _asked(query: SearchQuery, scopes: Collection[str], whole: str, beginning: str, all_of: str, one_of: str) -> str:
