@@ -14,6 +14,7 @@ import DayMarks from "./controllers/day_marks"
 import DryRun from "./controllers/dry_run"
 import DryRunProgress from "./controllers/dry_run_progress"
 import FilterLink from "./controllers/filter_link"
+import FindBar from "./controllers/find_bar"
 import FolderImport from "./controllers/folder_import"
 import FormRows from "./controllers/form_rows"
 import FrameDialog from "./controllers/frame_dialog"
@@ -40,6 +41,7 @@ import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
 import QuickReplies from "./controllers/quick_replies"
 import Reorder from "./controllers/reorder"
+import ResultKeys from "./controllers/result_keys"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
 import Selection from "./controllers/selection"
@@ -86,6 +88,7 @@ application.register("day-marks", DayMarks)
 application.register("dry-run", DryRun)
 application.register("dry-run-progress", DryRunProgress)
 application.register("filter-link", FilterLink)
+application.register("find-bar", FindBar)
 application.register("folder-import", FolderImport)
 application.register("form-rows", FormRows)
 application.register("frame-dialog", FrameDialog)
@@ -112,6 +115,7 @@ application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
 application.register("quick-replies", QuickReplies)
 application.register("reorder", Reorder)
+application.register("result-keys", ResultKeys)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)
 application.register("selection", Selection)

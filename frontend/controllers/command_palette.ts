@@ -8,10 +8,14 @@ interface Place {
   name: string
   about: string
   address: string
+  // What a search in texts was for: it fits nothing else.
+  found?: string
 }
 
 const MOST_SHOWN = 12
 const ABOUT = 100
+const IN_TEXTS = 200
+const PAUSE = 120
 
 // Ctrl+K, or a button that says so: leads to a page, a story or a character by some letters of its name.
 export default class CommandPalette extends Controller<HTMLDialogElement> {
@@ -27,8 +31,10 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
   private shown: Place[] = []
   private chosen = 0
   private asking?: AbortController
+  private timer = 0
 
   override disconnect(): void {
+    clearTimeout(this.timer)
     this.asking?.abort()
   }
 
@@ -48,8 +54,13 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
   }
 
   // What was found before stays until the server has answered, as far as it still fits.
-  async ask(): Promise<void> {
+  typed(): void {
     this.draw()
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => void this.ask(), PAUSE)
+  }
+
+  async ask(): Promise<void> {
     this.asking?.abort()
     this.asking = new AbortController()
     const question = new URLSearchParams({ q: this.questionTarget.value })
@@ -113,7 +124,10 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
       .map((place) => ({ place, cost: cost(typed, place) }))
       .filter((found): found is { place: Place; cost: number } => found.cost !== undefined)
     if (typed.trim() !== "") fitting.sort((a, b) => a.cost - b.cost)
-    this.shown = fitting.slice(0, typed.trim() === "" ? undefined : MOST_SHOWN).map(({ place }) => place)
+    const named = fitting.filter(({ place }) => place.found === undefined)
+    const inTexts = fitting.filter(({ place }) => place.found !== undefined)
+    const shown = [...named.slice(0, typed.trim() === "" ? undefined : MOST_SHOWN), ...inTexts]
+    this.shown = shown.map(({ place }) => place)
     this.listTarget.replaceChildren(...this.shown.map((place, index) => this.row(place, index)))
     this.nothingTarget.hidden = !isAnswer || this.shown.length > 0
     this.choose(0)
@@ -140,8 +154,10 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
   }
 }
 
-// Names count by their letters; what is said about a place only where it holds all that was typed.
+// Names count by their letters; what is said about a place only where it holds all that was typed. What was found in
+// texts comes last, in the order of the server.
 function cost(typed: string, place: Place): number | undefined {
+  if (place.found !== undefined) return place.found.trim() === typed.trim() ? IN_TEXTS : undefined
   const byName = distance(typed, place.name)
   if (byName !== undefined) return byName
   return place.about.toLowerCase().includes(typed.trim().toLowerCase()) ? ABOUT : undefined

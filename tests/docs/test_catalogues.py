@@ -17,7 +17,7 @@ NAMES = {
     "TavernKit": "the name of the application",
     "settings.json": "the name of a file",
     **dict.fromkeys(("SillyTavern", "RisuAI"), "the name of another application"),
-    **dict.fromkeys(("Ctrl K", "Enter", "Shift Enter", "Ctrl Enter", "Alt Enter", "Esc"), KEY),
+    **dict.fromkeys(("Ctrl F", "Ctrl K", "Enter", "Shift Enter", "Ctrl Enter", "Alt Enter", "Esc"), KEY),
     **dict.fromkeys(("Notes", "Note down what was said last"), OWN),
     "Say one word": "what a model is asked to find out whether it answers",
     "Shorten the memory or the prompts, or raise the context size": "part of an error of the library",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
-database = command_group("db", "Upgrade, check, back up, restore and sweep the application's database.")
+database = command_group("db", "Upgrade, check, back up, restore, sweep and index the application's database.")
 accounts = command_group("account", "Create administrators, reset passwords and list accounts.")
 
 KEY_NOTE = (
@@ -164,6 +164,29 @@ def sweep(as_json: JsonOption = False) -> None:
         present(dict(removed), lambda printer: printer.table(("removed", "count"), rows), as_json=as_json)
     else:
         typer.echo("There was nothing to remove.")
+
+
+@database.command("reindex")
+def reindex(as_json: JsonOption = False) -> None:
+    """Build the search index anew, also while the application is running.
+
+    One that was interrupted goes on where it was.
+    """
+    with application():
+        from tavernkit.playground.base.database.fulltext.rebuilding import rebuild, start_rebuild
+
+        async def build(runtime: Runtime) -> int:
+            total, done = await start_rebuild(runtime.database, runtime.clock())
+            with progress("Indexing", total) as step:
+                for _ in range(done):
+                    step()
+                async for rows in rebuild(runtime.database, runtime.clock):
+                    for _ in range(rows):
+                        step()
+            return total
+
+        rows = with_runtime(build)
+    _say({"rows": rows}, f"Indexed {rows:,} rows.", as_json=as_json)
 
 
 @accounts.command("create-admin")

@@ -41,6 +41,7 @@ from tavernkit.playground.edge.api.quick_replies import router as quick_replies_
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.scripts import router as scripts_api
+from tavernkit.playground.edge.api.search import router as search_api
 from tavernkit.playground.edge.api.settings import router as settings_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api
 from tavernkit.playground.edge.api.toggles import router as toggles_api
@@ -74,6 +75,7 @@ from tavernkit.playground.edge.pages.providers import router as providers
 from tavernkit.playground.edge.pages.quick_replies import router as quick_replies
 from tavernkit.playground.edge.pages.runs import router as runs
 from tavernkit.playground.edge.pages.scripts import router as scripts
+from tavernkit.playground.edge.pages.search import router as search
 from tavernkit.playground.edge.pages.settings import router as settings_tab
 from tavernkit.playground.edge.pages.spaces import router as spaces
 from tavernkit.playground.edge.pages.trash import router as trash
@@ -85,7 +87,7 @@ PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, imports, exports, trash, documentation),
+    *(dry_runs, pipelines, artifacts, imports, exports, trash, search, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
@@ -93,7 +95,7 @@ NOUNS = (
     *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),
     *(quick_replies_api, quick_replies_used_api, pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api, trash_api),
+    *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api, trash_api, search_api),
 )
 """Of the JSON API."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from tavernkit.playground.base.database.fulltext.rebuilding import rebuild
 from tavernkit.playground.base.jobs.service import REMOVE_KIND
 from tavernkit.playground.base.jobs.work import Handler
 from tavernkit.playground.base.jobs.worker import JobWorker
@@ -39,10 +40,14 @@ HANDLERS: Mapping[str, Handler] = {
 
 
 def job_worker(runtime: Runtime, name: str) -> JobWorker:
-    """A worker for every kind of job, which also sweeps."""
+    """A worker for every kind of job, which also sweeps and completes the search index."""
     return JobWorker(runtime, name, HANDLERS, _sweep)
 
 
 async def _sweep(runtime: Runtime, stopping: asyncio.Event) -> None:
+    # Before anything else: what is not indexed yet, after an upgrade or a restored backup, is not found.
+    async for _ in rebuild(runtime.database, runtime.clock):
+        if stopping.is_set():
+            return
     await sweep(runtime, stopping)
     await remove_old_exports(runtime, stopping)

@@ -36,14 +36,17 @@ from sqlalchemy.types import LargeBinary, TypeEngine
 from tavernkit.errors import UnsupportedVersionError
 from tavernkit.playground.base.database.engine import create_engine
 from tavernkit.playground.base.database.errors import DatabaseError, StorageFullError
+from tavernkit.playground.base.database.fulltext.rebuilding import request_rebuild
 from tavernkit.playground.base.database.migrate import knows_revision, reachable, revision_of, upgrade_within
-from tavernkit.playground.base.database.models import TABLES
+from tavernkit.playground.base.database.models import TABLES, SearchDocument
 from tavernkit.values import Value
 
 FORMAT = "tavernkit-backup"
 VERSION = 1
 MANIFEST = "manifest.json"
 ROWS_AT_ONCE = 200
+DERIVED = SearchDocument.__tablename__
+"""A table that is made from others, and is not in the file: what is restored is indexed by the next worker."""
 UNFINISHED = ".tavernkit-tmp"
 
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Callable[[], None]]]
@@ -123,7 +126,7 @@ def _write(connection: Connection, file: IO[bytes], now: datetime, progress: Pro
     revision = revision_of(connection)
     if revision is None:
         raise BackupError("There is no database to back up yet. See TAVERNKIT_DATABASE_URL and TAVERNKIT_DATA_DIR.")
-    tables = _own_tables(connection)
+    tables = [each for each in _own_tables(connection) if each.name != DERIVED]
     if not tables:
         raise BackupError(
             "The database has no tables of TavernKit, so there is nothing to back up. Nothing was written."
@@ -174,17 +177,18 @@ def _replace(
     present = _own_tables(connection)
     if not force and any(connection.execute(select(text("1")).select_from(each).limit(1)).first() for each in present):
         raise BackupError("The database is not empty. Say --force to put the backup in place of what is there.")
-    for name in [*(each.name for each in present), "alembic_version"]:
+    for name in ["search_index", *(each.name for each in present), "alembic_version"]:
         cascade = " CASCADE" if connection.dialect.name == "postgresql" else ""
         connection.exec_driver_sql(f'DROP TABLE IF EXISTS "{name}"{cascade}')
     upgrade_within(connection, manifest.revision)
-    targets = {each.name: each for each in _own_tables(connection)}
+    targets = {each.name: each for each in _own_tables(connection) if each.name != DERIVED}
     if set(targets) != set(manifest.tables):
         raise BackupError("The backup does not have the tables that its revision says. It is damaged.")
     with _loose_foreign_keys(connection), progress(manifest.rows) as step:
         for name, part in manifest.tables.items():
             _load_table(connection, targets[name], part, archive, step)
     upgrade_within(connection, "head")
+    request_rebuild(connection, datetime.fromisoformat(manifest.created_at))
 
 
 def _load_table(

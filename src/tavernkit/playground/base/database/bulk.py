@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import DeclarativeBase
 
 from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.fulltext.noting import note_rows
 
 
 def copy_rows(model: type[DeclarativeBase], *where: ColumnElement[bool], **changed: Any) -> Insert:
@@ -30,6 +31,7 @@ async def insert_rows(session: AsyncSession, model: type[Base], rows: Sequence[M
     if session.get_bind().dialect.name != "postgresql":
         await session.execute(insert(model), [dict(row) for row in rows])
         return
+    note_rows(session.sync_session, model, rows)
     columns = [inspect(model).columns[name] for name in rows[0]]
     lists = [
         func.unnest(bindparam(None, [row[name] for row in rows], type_=ARRAY(column.type), unique=True))

@@ -23,6 +23,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from tavernkit.playground.base.database.errors import DatabaseBusyError, DatabaseError, name_errors
+from tavernkit.playground.base.database.fulltext.index import index_changes
+from tavernkit.playground.base.database.fulltext.noting import IndexedSession
 from tavernkit.playground.base.database.functions import add_functions
 from tavernkit.playground.base.database.sqlite_driver import SqliteDriver
 from tavernkit.playground.base.private_files import make_folder, make_private
@@ -90,7 +92,9 @@ class Database:
         self._waits_for = self._writers.turn_only if connections == "leases" else self._writers.queue_and_turn
         self._apart: dict[Connections, Database] = {}
         self._reading = async_sessionmaker(self.engine, expire_on_commit=False)
-        self._writing = async_sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
+        self._writing = async_sessionmaker(
+            self.engine.execution_options(writes=True), expire_on_commit=False, sync_session_class=IndexedSession
+        )
 
     @property
     def is_postgresql(self) -> bool:
@@ -107,11 +111,15 @@ class Database:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
-        """One transaction: committed when the block ends, rolled back when it raises; then announces."""
+        """One transaction: committed when the block ends, rolled back when it raises; then announces.
+
+        What was written in it can be searched once it is committed.
+        """
         try:
             async with self._one_writer(), self._writing() as session:
                 async with session.begin():
                     yield session
+                    await index_changes(session)
                 announcements: list[tuple[str, dict[str, Any]]] = session.info.pop("announcements", [])
         except NoFreeConnectionError as error:
             raise DatabaseBusyError(error) from error

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     ForeignKeyConstraint,
     Index,
+    Integer,
     LargeBinary,
     String,
     Table,
@@ -20,10 +21,13 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from tavernkit.injections import InjectionPosition
 from tavernkit.playground.base.database.base import Base, DatedRow, EditedRow, JsonText, Row, one_of, one_place, only
+from tavernkit.playground.base.database.fulltext.analysis import scope_of
 
 
 class SiteSetting(Base):
@@ -478,11 +482,18 @@ class SpaceMembership(DatedRow):
     removed_reason: Mapped[str | None] = mapped_column(String(500))
 
 
+def _search_scope(context: DefaultExecutionContext) -> str:
+    new: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
+    return scope_of(new["id"] if new.get("kind") == "discussion" else new["owner_id"])
+
+
 class Space(EditedRow):
     """Permissions, participants and settings; never anything that is running.
 
     `settings_version` grows with every change: who writes what was read before it is refused. Nobody sees a space that
     is `deleting`: it is in the trash, and was `trashed_from` another status, or it is being imported or removed.
+    `search_scope` is the part of the search index in which its texts are, and never changes: that of its first owner,
+    or one of its own where several people take part.
     """
 
     __tablename__ = "spaces"
@@ -519,6 +530,7 @@ class Space(EditedRow):
     background_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
     trashed_at: Mapped[datetime | None]
     trashed_from: Mapped[str | None] = mapped_column(String(20))
+    search_scope: Mapped[str] = mapped_column(String(10), default=_search_scope, server_default="")
 
 
 class GlobalVariable(Base):
@@ -1148,6 +1160,45 @@ class ArtifactVersion(Base):
     step: Mapped[str] = mapped_column(String(200), default="")
     archive_id: Mapped[UUID | None]
     created_at: Mapped[datetime]
+
+
+class SearchDocument(Base):
+    """Something that can be found, and the tokens of its words; exactly one of the ids is there.
+
+    `title` and `body` are what it says; those of a message are in its text, which branches share. `tokens` are what the
+    index has: on PostgreSQL with the part of the index before each; on SQLite the table `search_index` is filled from
+    them by triggers. What it is about takes it along when it is deleted.
+    """
+
+    __tablename__ = "search_documents"
+    __table_args__ = (
+        one_place(
+            *("text_id", "space_id", "conversation_id", "character_id", "lorebook_id"),
+            *("lorebook_entry_id", "preset_id", "persona_id"),
+        ),
+        Index("ix_search_documents_tokens", "tokens", postgresql_using="gin").ddl_if(dialect="postgresql"),
+        *(
+            Index(f"uq_search_documents_{name}", name, unique=True, **only(f"{name} IS NOT NULL"))
+            for name in (
+                *("text_id", "space_id", "conversation_id", "character_id", "lorebook_id"),
+                *("lorebook_entry_id", "preset_id", "persona_id"),
+            )
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    text_id: Mapped[UUID | None] = mapped_column(ForeignKey("text_contents.id", ondelete="CASCADE"))
+    space_id: Mapped[UUID | None] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"))
+    conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"))
+    lorebook_id: Mapped[UUID | None] = mapped_column(ForeignKey("lorebooks.id", ondelete="CASCADE"))
+    lorebook_entry_id: Mapped[UUID | None] = mapped_column(ForeignKey("lorebook_entries.id", ondelete="CASCADE"))
+    preset_id: Mapped[UUID | None] = mapped_column(ForeignKey("presets.id", ondelete="CASCADE"))
+    persona_id: Mapped[UUID | None] = mapped_column(ForeignKey("personas.id", ondelete="CASCADE"))
+    scope: Mapped[str] = mapped_column(String(10))
+    title: Mapped[str | None] = mapped_column(Text)
+    body: Mapped[str | None] = mapped_column(Text)
+    tokens: Mapped[str] = mapped_column(Text().with_variant(TSVECTOR(), "postgresql"))
 
 
 TABLES: Mapping[str, Table] = Base.metadata.tables

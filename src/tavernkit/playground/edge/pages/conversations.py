@@ -21,7 +21,7 @@ from tavernkit.playground.edge.live.streaming import (
 )
 from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
-from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
+from tavernkit.playground.edge.presenting.conversations import conversation_view, newer_view, older_view
 from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
@@ -49,8 +49,11 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 
 
 @router.get("/conversations/{conversation_id}")
-async def show(caller: PageCaller, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
-    view = await conversation_view(caller.runtime, conversation_id, caller.viewer, undo=undo)
+async def show(
+    caller: PageCaller, conversation_id: UUID, undo: UUID | None = None, message: UUID | None = None
+) -> HTMLResponse:
+    """The chat, with its newest messages; with `message`, also that one and what is around it."""
+    view = await conversation_view(caller.runtime, conversation_id, caller.viewer, undo=undo, message_id=message)
     return fresh_page("conversation.html", view=view)
 
 
@@ -58,6 +61,12 @@ async def show(caller: PageCaller, conversation_id: UUID, undo: UUID | None = No
 async def older(caller: PageCaller, conversation_id: UUID, before: Number) -> HTMLResponse:
     view = await older_view(caller.runtime, conversation_id, caller.viewer, before=before)
     return page("_older.html", older=view)
+
+
+@router.get("/conversations/{conversation_id}/newer")
+async def newer(caller: PageCaller, conversation_id: UUID, after: Number, before: Number) -> HTMLResponse:
+    view = await newer_view(caller.runtime, conversation_id, caller.viewer, after=after, before=before)
+    return page("_newer.html", newer=view)
 
 
 @router.post("/conversations/{conversation_id}/messages")

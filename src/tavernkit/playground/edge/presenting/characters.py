@@ -27,6 +27,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
+from tavernkit.playground.story.access.access import is_in
 from tavernkit.playground.story.characters.cards import (
     LABELS,
     all_tags,
@@ -57,7 +58,6 @@ from tavernkit.playground.story.characters.queries import (
     used_tags,
     versions_of,
 )
-from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.

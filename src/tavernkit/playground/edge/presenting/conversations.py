@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Provider, Run, Space
+from tavernkit.playground.base.database.models import Message, Provider, Run, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import stored_sentence
 from tavernkit.playground.base.llm.kinds import kind_of
@@ -17,7 +18,13 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import OverlayView, overlay_views
 from tavernkit.playground.edge.presenting.home import model_name
-from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_views, permissions_of
+from tavernkit.playground.edge.presenting.messages import (
+    MessagePermissions,
+    MessageView,
+    message_views,
+    newer_messages,
+    permissions_of,
+)
 from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
 from tavernkit.playground.edge.presenting.runs import TurnsView, copilot_steps, turns_view
 from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
@@ -61,8 +68,20 @@ class RunView(Value, frozen=True, kw_only=True):
     can_skip: bool = False
 
 
+class OpenedWindow(Value, frozen=True, kw_only=True):
+    """Messages around one that is far above the newest. Between `newer_after` and `newer_before` there are more."""
+
+    messages: tuple[MessageView, ...]
+    older_before: int | None
+    newer_after: int
+    newer_before: int
+
+
 class ConversationView(Value, frozen=True, kw_only=True):
-    """The chat page. `older_before` is the number of the first message shown, when there are older ones."""
+    """The chat page. `older_before` is the number of the first message shown, when there are older ones.
+
+    Opened at a message that is not among the newest, it also has a `window` with that one.
+    """
 
     id: str
     title: str
@@ -86,6 +105,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     overlays: tuple[OverlayView, ...] = ()
     quick_replies: tuple[BarButton, ...] = ()
     background_sha256: str | None = None
+    window: OpenedWindow | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -98,10 +118,29 @@ class OlderView(Value, frozen=True, kw_only=True):
     permissions: MessagePermissions = MessagePermissions()
 
 
+class NewerView(Value, frozen=True, kw_only=True):
+    """The messages behind number `after`, for the frame that asked for them; all below `before`."""
+
+    conversation_id: str
+    after: int
+    before: int
+    messages: tuple[MessageView, ...]
+    newer_after: int | None
+    permissions: MessagePermissions = MessagePermissions()
+
+
+NEWER_IN_WINDOW = 10
+
+
 async def conversation_view(
-    runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, undo: UUID | None = None
+    runtime: Runtime,
+    conversation_id: UUID,
+    viewer: Viewer,
+    *,
+    undo: UUID | None = None,
+    message_id: UUID | None = None,
 ) -> ConversationView:
-    """The chat page, with the newest messages."""
+    """The chat page, with the newest messages and those around `message_id`."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         space, permissions = access.space, permissions_of(conversation, access)
@@ -130,7 +169,43 @@ async def conversation_view(
             overlays=await overlay_views(session, conversation_id),
             quick_replies=await bar_of(session, viewer, access) if permissions.can_take_part else (),
             background_sha256=space.background_sha256,
+            window=await _window(session, conversation_id, message_id, older_before),
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
+        )
+
+
+async def _window(
+    session: AsyncSession, conversation_id: UUID, message_id: UUID | None, first_shown: int | None
+) -> OpenedWindow | None:
+    """What is around a message, unless it is one of the newest, which are shown anyway, or is not there."""
+    if message_id is None or first_shown is None:
+        return None
+    seq: int | None = await session.scalar(
+        select(Message.seq).where(Message.id == message_id, Message.conversation_id == conversation_id)
+    )
+    if seq is None or seq >= first_shown:
+        return None
+    last = min(seq + NEWER_IN_WINDOW, first_shown)
+    messages, older_before = await message_views(session, conversation_id, before=last)
+    if not messages:
+        return None
+    return OpenedWindow(
+        messages=messages, older_before=older_before, newer_after=messages[-1].seq, newer_before=first_shown
+    )
+
+
+async def newer_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, after: int, before: int) -> NewerView:
+    """The page of messages below the one numbered `after`."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        messages, newer_after = await newer_messages(session, conversation_id, after=after, before=before)
+        return NewerView(
+            conversation_id=str(conversation_id),
+            after=after,
+            before=before,
+            messages=messages,
+            newer_after=newer_after,
+            permissions=permissions_of(*found),
         )
 
 

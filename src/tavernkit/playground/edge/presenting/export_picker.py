@@ -18,8 +18,8 @@ from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.presenting.home import CastChoice, character_choice, face, faces_in, usable_characters
 from tavernkit.playground.edge.views.presets import KIND_NAMES
+from tavernkit.playground.story.access.access import is_in
 from tavernkit.playground.story.characters.queries import SEARCH_WORDS
-from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.values import Value
 
 PickedKind: TypeAlias = Literal["character", "space", "lorebook", "preset"]

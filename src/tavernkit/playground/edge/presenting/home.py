@@ -30,7 +30,9 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
+from tavernkit.playground.edge.presenting.search import SearchForm, result_view
 from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.access.access import is_readable
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
@@ -38,7 +40,8 @@ from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.personas.connections import has_connections
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.providers.queries import default_provider
-from tavernkit.playground.story.spaces.queries import is_in
+from tavernkit.playground.story.search.documents import SearchFilters
+from tavernkit.playground.story.search.queries import search
 from tavernkit.values import Value
 
 
@@ -123,9 +126,14 @@ LAST_WORDS = 600
 
 LONGEST_QUESTION = 100
 PLACES_SHOWN = 12
+TEXTS_SHOWN = 6
+SEARCHED_FROM = 2
+"""So many letters are searched for in texts."""
+
 PAGES = (
     (_("New story"), _("Choose characters and a persona"), "/spaces/new"),
     (_("Stories"), _("Recent stories"), "/"),
+    (_("Search"), _("Messages, stories, characters, lorebooks"), "/search"),
     (_("Characters"), _("Character cards"), "/characters"),
     (_("New character"), _("Create a character card"), "/characters/new"),
     (_("Lorebooks"), _("World info"), "/lorebooks"),
@@ -221,8 +229,8 @@ def face(name: str, picture_sha256: str | None) -> Face:
 
 
 async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[str, str]]:
-    """Where the palette leads: the pages, and the stories and characters whose names have the letters of the question
-    in this order."""
+    """Where the palette leads: the pages, the stories and characters whose names have the letters of the question
+    in this order, and what a search finds."""
     asked = question[:LONGEST_QUESTION]
     async with runtime.database.read() as session:
         stories = await recent_stories(session, viewer, matching=loosely(asked), limit=PLACES_SHOWN)
@@ -248,7 +256,27 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[s
             for row in characters
         ),
     ]
-    return [dict(zip(("kind", "name", "about", "address"), map(translated, place), strict=True)) for place in found]
+    named = [dict(zip(("kind", "name", "about", "address"), map(translated, place), strict=True)) for place in found]
+    there = {place["address"] for place in named}
+    return [
+        *named,
+        *(place for place in await _found_texts(runtime, viewer, question) if place["address"] not in there),
+    ]
+
+
+async def _found_texts(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[str, str]]:
+    """What a search finds, and the way to the rest of it; `found` is what was searched for."""
+    if len(question.strip()) < SEARCHED_FROM:
+        return []
+    view = await search(runtime, viewer, question, SearchFilters(), after=None, limit=TEXTS_SHOWN)
+    results = [result_view(one) for one in view.results]
+    rows = [(one.kind, one.title, "".join(piece.text for piece in one.passage), one.address) for one in results]
+    if view.next is not None:
+        rows.append((_("Search"), _("All results"), "", SearchForm(q=question.strip()).address()))
+    return [
+        {"found": question, **dict(zip(("kind", "name", "about", "address"), map(translated, row), strict=True))}
+        for row in rows
+    ]
 
 
 def loosely(question: str) -> str:
@@ -277,11 +305,8 @@ async def recent_stories(
         .outerjoin(Message, Message.id == last_message_id())
         .outerjoin(TextContent, TextContent.id == Message.text_id)
         .where(
-            Space.status != "deleting",
-            Conversation.status != "deleting",
             is_archived if archived else ~is_archived,
-            is_in(viewer),
-            or_(Conversation.visibility != "private", Space.owner_id == viewer.user_id),
+            is_readable(viewer.user_id),
         )
         .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
         .limit(limit)

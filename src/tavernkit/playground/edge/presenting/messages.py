@@ -199,6 +199,16 @@ async def message_views(
     return views, views[0].seq if has_older else None
 
 
+async def newer_messages(
+    session: AsyncSession, conversation_id: UUID, *, after: int, before: int
+) -> tuple[tuple[MessageView, ...], int | None]:
+    """The oldest messages between two numbers; and the number of the last, when there are more."""
+    query = _SHOWN.where(Message.conversation_id == conversation_id, Message.seq > after, Message.seq < before)
+    found = (await session.execute(query.order_by(Message.seq).limit(MESSAGES_PER_PAGE + 1))).all()
+    views = await _views(session, [MessageRow(*row) for row in found[:MESSAGES_PER_PAGE]])
+    return views, views[-1].seq if len(found) > MESSAGES_PER_PAGE else None
+
+
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
     row = (await session.execute(_SHOWN.where(Message.id == message_id))).one_or_none()

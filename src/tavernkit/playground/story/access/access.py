@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -89,6 +90,33 @@ async def space_for(
         raise not_found(what)
     _require(access, needs, even_archived=even_archived)
     return access
+
+
+Reader: TypeAlias = UUID | BindParameter[UUID]
+"""The id of a person, or the place of it in a statement that is put together once."""
+
+
+def is_in(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether this person owns the space of the query around it, or takes part in it."""
+    return is_in_space(viewer.user_id)
+
+
+def is_in_space(reader: Reader) -> ColumnElement[bool]:
+    """The same, of somebody."""
+    own = aliased(SpaceMembership)
+    member = exists().where(own.space_id == Space.id, own.user_id == reader, own.status == "active")
+    return or_(Space.owner_id == reader, member.correlate(Space))
+
+
+def is_readable(reader: Reader) -> ColumnElement[bool]:
+    """Whether the conversation of the query around it, joined with its space, is in this person's lists: those of the
+    spaces they are in. Public ones of others, and what administrators may read, are reached by their address alone."""
+    return and_(
+        Space.status != "deleting",
+        Conversation.status != "deleting",
+        is_in_space(reader),
+        or_(Conversation.visibility != "private", Space.owner_id == reader),
+    )
 
 
 async def member_for(

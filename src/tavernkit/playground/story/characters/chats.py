@@ -13,7 +13,7 @@ from tavernkit.playground.base.database.models import Conversation, Job, Space, 
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, character_name, space_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, character_name, is_in, space_for
 from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.chatfiles.importing import (
     ChatSource,
@@ -22,7 +22,6 @@ from tavernkit.playground.story.chatfiles.importing import (
     source_title,
     store_chats,
 )
-from tavernkit.playground.story.spaces.queries import is_in
 from tavernkit.playground.story.spaces.service import name_as_before, space_for_chats
 from tavernkit.reading import ImportReport
 

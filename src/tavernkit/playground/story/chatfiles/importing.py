@@ -211,6 +211,7 @@ async def _start_job(
             kind=access.space.kind,
             name=source.title,
             status="deleting",
+            search_scope=access.space.search_scope,
             created_at=source.now,
             updated_at=source.now,
         )

@@ -193,6 +193,7 @@ class _LongImport:
                     name=title_of(self._item.path),
                     status="deleting",
                     prompt_settings={_TARGET: str(home.space.id), _NOTES: [*map(str, self._notes)]},
+                    search_scope=home.space.search_scope,
                     created_at=now,
                     updated_at=now,
                 )

@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, Space, SpaceMembership, TextContent
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, space_for
+from tavernkit.playground.story.access.access import Access, is_in, space_for
 from tavernkit.playground.story.conversations.queries import PREVIEW_CHARACTERS, last_message_id, preview
 
 
@@ -111,16 +111,6 @@ async def spaces_run_by(session: AsyncSession, viewer: Viewer, *, limit: int) ->
         .limit(limit)
     )
     return list(found)
-
-
-def is_in(viewer: Viewer) -> ColumnElement[bool]:
-    """Whether this person owns the space of the query around it, or takes part in it."""
-    member = exists().where(
-        SpaceMembership.space_id == Space.id,
-        SpaceMembership.user_id == viewer.user_id,
-        SpaceMembership.status == "active",
-    )
-    return or_(Space.owner_id == viewer.user_id, member)
 
 
 def _last_conversation_id(viewer: Viewer) -> ColumnElement[UUID]:

@@ -1,0 +1,1 @@
+"""Finding what was written: messages, stories, characters, lorebooks, presets and personas."""
