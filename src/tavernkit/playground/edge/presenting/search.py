@@ -136,7 +136,7 @@ async def _choices(runtime: Runtime, viewer: Viewer, form: SearchForm) -> tuple[
             select(Character.id, Character.name)
             .join(SpaceMembership, member)
             .join(Space, Space.id == SpaceMembership.space_id)
-            .where(is_in(viewer), Space.status != "deleting")
+            .where(is_in(viewer), Space.status != "deleting", Character.trashed_at.is_(None))
             .group_by(Character.id, Character.name)
             .order_by((Character.id == form.character).desc(), last_used.desc(), Character.id)
             .limit(CHOICES)
