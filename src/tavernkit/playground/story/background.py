@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from tavernkit.playground.base.administration.backups import BACKUP_KIND, begin_due_backup, carry_out_backup
 from tavernkit.playground.base.jobs.service import REMOVE_KIND
 from tavernkit.playground.base.jobs.work import Handler
 from tavernkit.playground.base.jobs.worker import JobWorker
@@ -32,7 +33,11 @@ HANDLERS: Mapping[str, Handler] = {
     FOLDER_SCAN_KIND: scan_folder,
     FOLDER_IMPORT_KIND: import_folder,
     EXPORT_KIND: carry_out_export,
+    BACKUP_KIND: carry_out_backup,
 }
+
+REPEATABLE = frozenset({REMOVE_KIND, EXPORT_KIND, BACKUP_KIND})
+"""Kinds that can begin again after they have failed: what they need is still there."""
 
 
 def job_worker(runtime: Runtime, name: str) -> JobWorker:
@@ -43,3 +48,4 @@ def job_worker(runtime: Runtime, name: str) -> JobWorker:
 async def _sweep(runtime: Runtime, stopping: asyncio.Event) -> None:
     await sweep(runtime, stopping)
     await remove_old_exports(runtime, stopping)
+    await begin_due_backup(runtime)
