@@ -21,13 +21,11 @@ class BusyWorker(Value, frozen=True, kw_only=True):
 async def busy_workers(session: AsyncSession, runtime: Runtime) -> list[BusyWorker]:
     """The processes whose leases hold; one that has nothing to do is in no list."""
     now = await runtime.lease_clock.now(session)
+    is_generating = (Run.status == "running", Run.lease_expires_at > now, Run.worker.is_not(None))
+    is_at_work = (Job.status == "running", Job.lease_expires_at > now, Job.worker.is_not(None))
     held = union_all(
-        *(
-            select(model.worker.label("name"), literal(place).label("place")).where(
-                model.status == "running", model.lease_expires_at > now, model.worker.is_not(None)
-            )
-            for place, model in enumerate((Run, Job))
-        )
+        select(Run.worker.label("name"), literal(0).label("place")).where(*is_generating),
+        select(Job.worker.label("name"), literal(1).label("place")).where(*is_at_work),
     ).subquery()
     rows = await session.execute(select(held.c.name, held.c.place, func.count()).group_by(held.c.name, held.c.place))
     counts: dict[str, list[int]] = {}

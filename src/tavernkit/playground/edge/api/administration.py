@@ -390,8 +390,10 @@ async def show_prices(caller: ApiCaller) -> PricesOut:
 
 @router.put("/prices", summary="Say what a model costs, also for replies of before")
 async def put_price(caller: ApiCaller, price: PriceDocument) -> PriceOut:
-    prices = {"prompt_price": price.prompt_price, "completion_price": price.completion_price}
-    return PriceOut.of_row(await set_price(*caller, price.model, **prices))
+    row = await set_price(
+        *caller, price.model, prompt_price=price.prompt_price, completion_price=price.completion_price
+    )
+    return PriceOut.of_row(row)
 
 
 @router.delete("/prices", status_code=204, summary="Forget what a model costs")
