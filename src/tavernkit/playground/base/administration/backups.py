@@ -144,7 +144,10 @@ async def carry_out_backup(work: JobWork) -> dict[str, Any]:
     """The job: the file appears when it is complete and was read back; whoever takes it over begins anew."""
     runtime, name = work.runtime, work.claim.payload["name"]
     folder = backups_folder(runtime.settings)
-    await asyncio.to_thread(make_folder, folder)
+    try:
+        await asyncio.to_thread(make_folder, folder)
+    except OSError as error:
+        raise BackupError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
     rows = _CountedRows()
     # In a loop of its own: reading the file back would hold up everything else in this one.
     url, target, now = runtime.settings.resolved_database_url, folder / name, runtime.clock()
