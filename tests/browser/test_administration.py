@@ -88,7 +88,7 @@ def test_the_first_account_on_a_network_invites_others_and_looks_after_them(
 
         page.goto("/admin/users")
         page.get_by_role("link", name="Olga").click()
-        page.get_by_label("Role").select_option("Member")
+        page.get_by_role("combobox", name="Role").select_option("Member")
         page.get_by_role("button", name="Save role").click()
         expect(page.get_by_text("This is the last administrator.")).to_be_visible()
         page.goto("about:blank")

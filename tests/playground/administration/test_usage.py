@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tavernkit.playground.base.accounts.daily_limits import DailyLimits, change_site_limits, change_user_limits
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.llm.base import Finished
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.usage.limits import DailyLimits, change_site_limits, change_user_limits
 from tavernkit.playground.story.usage.prices import remove_price, set_price
 from tavernkit.playground.story.usage.queries import UsageBy, UsageLine, usage
 from tests.playground.stories import Story, open_story

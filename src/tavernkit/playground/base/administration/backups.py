@@ -148,9 +148,23 @@ async def carry_out_backup(work: JobWork) -> dict[str, Any]:
         await asyncio.to_thread(make_folder, folder)
     except OSError as error:
         raise BackupError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
-    rows = _CountedRows()
-    # In a loop of its own: reading the file back would hold up everything else in this one.
-    url, target, now = runtime.settings.resolved_database_url, folder / name, runtime.clock()
+    target, now = folder / name, runtime.clock()
+    if await asyncio.to_thread(target.exists):
+        # A worker was gone before it could say so, or this is a job of a restored database: the file is complete.
+        manifest = await asyncio.to_thread(read_backup, target)
+    else:
+        manifest = await _written(work, target, now)
+    made = LastBackup(name=name, made_at=now, rows=manifest.rows, size=target.stat().st_size)
+    async with runtime.database.write() as session:
+        await _keep(session, LAST, made, now)
+        plan = await read_plan(session)
+    await asyncio.to_thread(_remove_surplus, folder, plan.keep)
+    return {"name": name, "rows": made.rows, "size": made.size}
+
+
+async def _written(work: JobWork, target: Path, now: datetime) -> Manifest:
+    """Write the file, in a loop of its own: reading it back would hold up everything else in this one."""
+    rows, url = _CountedRows(), work.runtime.settings.resolved_database_url
     writing = asyncio.create_task(asyncio.to_thread(_write, url, target, now, rows))
     try:
         while not writing.done():
@@ -158,13 +172,14 @@ async def carry_out_backup(work: JobWork) -> dict[str, Any]:
             await work.report(rows.done, rows.total)
     finally:
         rows.is_stopped = True
-        await asyncio.wait({writing})
-    made = LastBackup(name=name, made_at=now, rows=writing.result().rows, size=target.stat().st_size)
-    async with runtime.database.write() as session:
-        await _keep(session, LAST, made, now)
-        plan = await read_plan(session)
-    await asyncio.to_thread(_remove_surplus, folder, plan.keep)
-    return msgspec.to_builtins(made)  # type: ignore[no-any-return]
+        await asyncio.gather(writing, return_exceptions=True)
+    return writing.result()
+
+
+def read_backup(place: Path) -> Manifest:
+    """Read a whole backup; raises where it is damaged."""
+    with place.open("rb") as file:
+        return check_backup(file)
 
 
 async def take_backup(runtime: Runtime, viewer: Viewer, source: IO[bytes]) -> StoredBackup:

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from sqlalchemy import update
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
-from tavernkit.playground.base.administration.backups import backup_name, backups_folder, stored_backup
+from tavernkit.playground.base.administration.backups import (
+    BACKUP_KIND,
+    backup_name,
+    backups_folder,
+    read_backup,
+    stored_backup,
+)
 from tavernkit.playground.base.config import AppConfig
-from tavernkit.playground.base.database.backup import Manifest, back_up, check_backup, restore
+from tavernkit.playground.base.database.backup import back_up, restore
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.private_files import write_once
 from tavernkit.playground.base.refused import Refused
@@ -68,13 +77,14 @@ async def check_stored(runtime: Runtime, viewer: Viewer, name: str) -> BackupCon
     require_administrator(viewer)
     place = stored_backup(runtime.settings, name)
     try:
-        manifest = await asyncio.to_thread(_read, place)
-    except (TavernKitError, FileNotFoundError) as error:
+        manifest = await asyncio.to_thread(read_backup, place)
+        made_at = datetime.fromisoformat(manifest.created_at).astimezone(UTC)
+    except (TavernKitError, FileNotFoundError, ValueError) as error:
         raise Refused("invalid", str(error)) from None
     tables = {table: part.rows for table, part in manifest.tables.items()}
     return BackupContents(
         name=name,
-        made_at=datetime.fromisoformat(manifest.created_at),
+        made_at=made_at,
         revision=manifest.revision,
         rows=manifest.rows,
         users=tables.get("users", 0),
@@ -128,6 +138,7 @@ async def restore_staged(settings: AppConfig, now: datetime) -> None:
             await back_up(url, folder / saved, now)
             with (folder / staged.name).open("rb") as file:
                 manifest = await restore(url, file, force=True)
+            await _end_own_job(url, now)
         except (TavernKitError, OSError) as error:
             log.error("The backup %s was not restored: %s", staged.name, error)
             outcome = RestoreOutcome(name=staged.name, finished_at=now, problem=str(error))
@@ -138,9 +149,15 @@ async def restore_staged(settings: AppConfig, now: datetime) -> None:
         (folder / STAGED).unlink()
 
 
-def _read(place: Path) -> Manifest:
-    with place.open("rb") as file:
-        return check_backup(file)
+async def _end_own_job(url: str, now: datetime) -> None:
+    """In its own backup, the job that makes it is still running."""
+    engine = create_engine(url)
+    is_running = (Job.kind == BACKUP_KIND, Job.status.in_(("queued", "running")))
+    try:
+        async with engine.execution_options(writes=True).begin() as connection:
+            await connection.execute(update(Job).where(*is_running).values(status="canceled", finished_at=now))
+    finally:
+        await engine.dispose()
 
 
 def _decoded(place: Path, kind: type[V]) -> V | None:

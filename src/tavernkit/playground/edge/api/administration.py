@@ -10,6 +10,14 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import Field
 
+from tavernkit.playground.base.accounts.daily_limits import (
+    HIGHEST_COST,
+    MOST_TOKENS,
+    DailyLimits,
+    change_site_limits,
+    change_user_limits,
+    site_limits,
+)
 from tavernkit.playground.base.accounts.viewer import require_administrator
 from tavernkit.playground.base.administration.backups import (
     MOST_HOURS,
@@ -52,14 +60,6 @@ from tavernkit.playground.edge.health import health_document, read_health
 from tavernkit.playground.edge.web.requests import Caller
 from tavernkit.playground.edge.web.uploads import ONE_FILE, received_form
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.limits import (
-    HIGHEST_COST,
-    MOST_TOKENS,
-    DailyLimits,
-    change_site_limits,
-    change_user_limits,
-    site_limits,
-)
 from tavernkit.playground.story.usage.prices import HIGHEST_PRICE, LONGEST_MODEL, list_prices, remove_price, set_price
 from tavernkit.playground.story.usage.queries import UsageBy, usage
 

@@ -8,6 +8,12 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from tavernkit.playground.base.accounts.daily_limits import (
+    MOST_TOKENS,
+    DailyLimits,
+    change_site_limits,
+    change_user_limits,
+)
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.base.accounts.password_resets import create_password_reset
 from tavernkit.playground.base.accounts.users import change_user, sign_out_everywhere
@@ -34,7 +40,6 @@ from tavernkit.playground.edge.presenting.administration import (
 from tavernkit.playground.edge.web.forms import Text, fresh_page, whole_number
 from tavernkit.playground.edge.web.requests import PageCaller, replaced, streamed
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.limits import MOST_TOKENS, DailyLimits, change_site_limits, change_user_limits
 from tavernkit.playground.story.usage.prices import LONGEST_MODEL, remove_price, set_price
 from tavernkit.playground.story.usage.queries import UsageBy
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
+from tavernkit.playground.base.accounts.daily_limits import DailyLimits, limits_of, site_limits
 from tavernkit.playground.base.accounts.queries import Listed, list_invitations, list_users
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.base.administration.backups import (
@@ -40,7 +41,6 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.health import Health, read_health
 from tavernkit.playground.edge.presenting.imports import size_in_words
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.limits import DailyLimits, limits_of, site_limits
 from tavernkit.playground.story.usage.prices import list_prices, unpriced_models
 from tavernkit.playground.story.usage.queries import UsageBy, UsageLine, usage, used_today
 from tavernkit.values import Value
@@ -240,14 +240,13 @@ async def user_view(runtime: Runtime, viewer: Viewer, user_id: UUID) -> UserView
         user = existing(await session.get(User, user_id), _("account"))
         is_open = (UserSession.revoked_at.is_(None), UserSession.expires_at > now)
         sessions = select(func.count()).select_from(UserSession).where(UserSession.user_id == user.id, *is_open)
-        site = await site_limits(session)
         return UserView(
             user=user,
             sessions=await session.scalar(sessions) or 0,
             is_self=user.id == viewer.user_id,
             today=await used_today(session, user.id, now),
-            limits=limits_of(user, site),
-            site=site,
+            limits=await limits_of(session, user.id),
+            site=await site_limits(session),
         )
 
 

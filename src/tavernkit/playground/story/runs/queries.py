@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.base.accounts.daily_limits import limits_of
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
@@ -25,7 +26,7 @@ from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.settings_schema.resolving import effective
-from tavernkit.playground.story.usage.limits import OverLimitError, check_daily_limits
+from tavernkit.playground.story.usage.limits import OverLimitError, check_day
 from tavernkit.values import Value
 
 
@@ -180,4 +181,6 @@ async def check_tokens(session: AsyncSession, conversation_id: UUID, now: dateti
         raise OverLimitError(
             _("This space has used {used} of {limit} tokens. Raise the limit in its settings.", used=used, limit=limit)
         )
-    await check_daily_limits(session, space.owner_id, now)
+    daily = await limits_of(session, space.owner_id)
+    if daily.tokens or daily.cost:
+        await check_day(session, space.owner_id, daily, now)

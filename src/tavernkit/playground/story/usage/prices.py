@@ -61,6 +61,8 @@ async def set_price(
 async def remove_price(runtime: Runtime, viewer: Viewer, model: str) -> None:
     """Forget what a model costs."""
     require_administrator(viewer)
+    if not model.isprintable():
+        raise not_found(_("price"))
     async with runtime.database.write() as session:
         gone = await session.scalars(delete(ModelPrice).where(ModelPrice.model == model).returning(ModelPrice.model))
         if gone.one_or_none() is None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, case, func, literal, select
+from sqlalchemy import ColumnElement, Select, case, func, null, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
@@ -48,9 +48,11 @@ async def usage(session: AsyncSession, viewer: Viewer, now: datetime, *, by: Usa
     """What was used within the last days, today included."""
     require_administrator(viewer)
     id, name = _heading(session, by)
-    query = _used(since=day_start(now) - timedelta(days=days - 1)).add_columns(id, name).group_by(id, name)
+    # By their labels: PostgreSQL does not see that two expressions with the same parameters are the same.
+    headings = (id.label("heading_id"), name.label("heading"))
+    query = _used(since=day_start(now) - timedelta(days=days - 1)).add_columns(*headings).group_by(*headings)
     tokens = func.sum(func.coalesce(Run.prompt_tokens, 0) + func.coalesce(Run.completion_tokens, 0))
-    query = query.order_by(name.desc() if by == "day" else tokens.desc(), name).limit(MOST_LINES)
+    query = query.order_by(headings[1].desc() if by == "day" else tokens.desc(), headings[1]).limit(MOST_LINES)
     return [
         UsageLine(
             name=row[6] or "",
@@ -107,8 +109,8 @@ def _heading(session: AsyncSession, by: UsageBy) -> tuple[ColumnElement[Any], Co
         case "character":
             return Character.id.expression, Character.name.expression
         case "model":
-            return literal(None), func.coalesce(Run.model, "")
+            return null(), func.coalesce(Run.model, "")
         case "day":
             is_postgresql = session.get_bind().dialect.name == "postgresql"
             moment = func.timezone("UTC", Run.replied_at)
-            return literal(None), func.to_char(moment, "YYYY-MM-DD") if is_postgresql else func.date(Run.replied_at)
+            return null(), func.to_char(moment, "YYYY-MM-DD") if is_postgresql else func.date(Run.replied_at)
