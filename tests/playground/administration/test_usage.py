@@ -45,7 +45,7 @@ async def test_tokens_and_cost_are_added_up_by_user_model_character_and_day(data
             (line,) = await used(story, by)
             assert (line.replies, line.prompt_tokens, line.completion_tokens) == (2, 1010, 105)
             assert (line.cost, line.unpriced) == (0.25, 1)
-            assert line.name == {"user": "Owner", "model": model, "character": "Ottoline"}[by]
+            assert line.name == {"user": "Owner", "model": model, "character": "Ottoline Marsh"}[by]
         today, before = await used(story, "day")
         assert (today.prompt_tokens, before.prompt_tokens) == (10, 1000)
         assert today.name == f"{story.runtime.clock():%Y-%m-%d}"

@@ -135,7 +135,9 @@ async def restore_staged(settings: AppConfig, now: datetime) -> None:
             return
         saved = backup_name("before-restore", staged.staged_at)
         try:
-            await back_up(url, folder / saved, now)
+            if not (folder / saved).exists():
+                # Whoever was killed behind the restore has saved what was there before; now there is something else.
+                await back_up(url, folder / saved, now)
             with (folder / staged.name).open("rb") as file:
                 manifest = await restore(url, file, force=True)
             await _end_own_job(url, now)

@@ -54,7 +54,7 @@ async def all_jobs(
 async def count_jobs(session: AsyncSession) -> dict[str, int]:
     """How many jobs there are in each state."""
     rows = await session.execute(select(Job.status, func.count()).group_by(Job.status))
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 async def cancel_any_job(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:

@@ -15,7 +15,7 @@ from tavernkit.playground.base.runtime import Runtime
 
 LONGEST_MODEL = 200
 HIGHEST_PRICE = 1_000_000.0
-PER_TOKENS = 1_000_000
+PER_TOKENS = 1_000_000.0
 
 
 def cost_of_run() -> ColumnElement[float | None]:

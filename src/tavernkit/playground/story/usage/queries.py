@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, case, func, null, select
+from sqlalchemy import ColumnElement, Select, case, desc, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
@@ -47,36 +48,30 @@ def day_start(now: datetime) -> datetime:
 async def usage(session: AsyncSession, viewer: Viewer, now: datetime, *, by: UsageBy, days: int) -> list[UsageLine]:
     """What was used within the last days, today included."""
     require_administrator(viewer)
-    id, name = _heading(session, by)
-    # By their labels: PostgreSQL does not see that two expressions with the same parameters are the same.
-    headings = (id.label("heading_id"), name.label("heading"))
-    query = _used(since=day_start(now) - timedelta(days=days - 1)).add_columns(*headings).group_by(*headings)
+    name, *ids = _heading(session, by)
+    # By its label: PostgreSQL does not see that two expressions with parameters are the same.
+    query = _used(since=day_start(now) - timedelta(days=days - 1)).add_columns(name.label("heading"), *ids)
     tokens = func.sum(func.coalesce(Run.prompt_tokens, 0) + func.coalesce(Run.completion_tokens, 0))
-    query = query.order_by(headings[1].desc() if by == "day" else tokens.desc(), headings[1]).limit(MOST_LINES)
-    return [
-        UsageLine(
-            name=row[6] or "",
-            id=row[5],
-            replies=row[0],
-            prompt_tokens=int(row[1]),
-            completion_tokens=int(row[2]),
-            cost=float(row[3]),
-            unpriced=int(row[4]),
-        )
-        for row in await session.execute(query)
-    ]
+    order = desc("heading") if by == "day" else tokens.desc()
+    rows = await session.execute(query.group_by("heading", *ids).order_by(order, "heading").limit(MOST_LINES))
+    return [_line(row, name=row[5] or "", id=row[6] if ids else None) for row in rows]
 
 
 async def used_today(session: AsyncSession, owner_id: UUID, now: datetime) -> UsageLine:
     """What the spaces of one account have used since midnight in UTC."""
-    row = (await session.execute(_used(since=day_start(now)).where(Space.owner_id == owner_id))).one()
+    return _line((await session.execute(_used(since=day_start(now)).where(Space.owner_id == owner_id))).one())
+
+
+def _line(row: Sequence[Any], *, name: str = "", id: UUID | None = None) -> UsageLine:
+    replies, prompt_tokens, completion_tokens, cost, unpriced = row[:5]
     return UsageLine(
-        name="",
-        replies=row[0],
-        prompt_tokens=int(row[1]),
-        completion_tokens=int(row[2]),
-        cost=float(row[3]),
-        unpriced=int(row[4]),
+        name=name,
+        id=id,
+        replies=replies,
+        prompt_tokens=int(prompt_tokens),
+        completion_tokens=int(completion_tokens),
+        cost=float(cost),
+        unpriced=int(unpriced),
     )
 
 
@@ -101,16 +96,16 @@ def _used(*, since: datetime) -> Select[Any]:
     )
 
 
-def _heading(session: AsyncSession, by: UsageBy) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """The id and the name that lines are added up by."""
+def _heading(session: AsyncSession, by: UsageBy) -> tuple[ColumnElement[Any], ...]:
+    """The name that lines are added up by, and the id of whose it is."""
     match by:
         case "user":
-            return User.id.expression, User.name.expression
+            return User.name.expression, User.id.expression
         case "character":
-            return Character.id.expression, Character.name.expression
+            return Character.name.expression, Character.id.expression
         case "model":
-            return null(), func.coalesce(Run.model, "")
+            return (func.coalesce(Run.model, ""),)
         case "day":
             is_postgresql = session.get_bind().dialect.name == "postgresql"
             moment = func.timezone("UTC", Run.replied_at)
-            return null(), func.to_char(moment, "YYYY-MM-DD") if is_postgresql else func.date(Run.replied_at)
+            return (func.to_char(moment, "YYYY-MM-DD") if is_postgresql else func.date(Run.replied_at),)
