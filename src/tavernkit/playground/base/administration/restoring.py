@@ -165,5 +165,5 @@ async def _end_own_job(url: str, now: datetime) -> None:
 def _decoded(place: Path, kind: type[V]) -> V | None:
     try:
         return msgspec.json.decode(place.read_bytes(), type=kind)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
