@@ -147,7 +147,8 @@ async def carry_out_backup(work: JobWork) -> dict[str, Any]:
     try:
         await asyncio.to_thread(make_folder, folder)
     except OSError as error:
-        raise BackupError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
+        reason = error.strerror or str(error)
+        raise BackupError(_("The folder {folder} cannot be made: {reason}.", folder=folder, reason=reason)) from error
     target, now = folder / name, runtime.clock()
     if await asyncio.to_thread(target.exists):
         # A worker was gone before it could say so, or this is a job of a restored database: the file is complete.
@@ -214,7 +215,7 @@ class _CountedRows:
 
     def _step(self) -> None:
         if self.is_stopped:
-            raise BackupError("The backup was stopped.")
+            raise BackupError(_("The backup was stopped."))
         self.done += 1
 
 
