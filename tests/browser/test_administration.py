@@ -112,7 +112,7 @@ def test_a_backup_that_fails_says_why_and_is_tried_again_then_checked_and_chosen
     in_the_way.write_text("")
     page.goto("/admin/backups")
     page.get_by_role("button", name="Back up now").click()
-    expect(page.get_by_text("The last backup failed:")).to_contain_text("cannot be made")
+    expect(page.locator(".problem").filter(has_text="The last backup failed:")).to_contain_text("cannot be made")
     page.goto("/admin/jobs?status=failed")
     expect(page.get_by_role("list", name="Jobs").get_by_role("listitem")).to_contain_text("cannot be made")
     in_the_way.unlink()
