@@ -37,13 +37,6 @@ def test_a_sweep_says_what_it_has_removed(tmp_path: Path) -> None:
     assert "nothing to remove" in run("db", "sweep").text
 
 
-def test_an_address_that_others_could_reach_is_refused() -> None:
-    result = run("serve", "--host", "0.0.0.0")  # noqa: S104 - that it is refused is the point
-    assert result.code == 2
-    assert "no accounts yet" in result.stderr
-    assert "tavernkit account create-admin" in result.stderr
-
-
 def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = run("serve", "--port", str(taken.getsockname()[1]))

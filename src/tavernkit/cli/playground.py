@@ -48,7 +48,7 @@ def serve(
         from tavernkit.playground.edge import server
 
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-        server.serve(settings(**given), lambda address: _ready("TavernKit is running at", address, as_json=as_json))
+        server.serve(settings(**given), lambda address, code: _serving(address, code, as_json=as_json))
 
 
 def worker(as_json: JsonOption = False) -> None:
@@ -292,6 +292,17 @@ def _seekable(source: Path) -> Iterator[IO[bytes]]:
 
 def _ready(what: str, where: str, *, as_json: bool) -> None:
     _say({"ready": where}, f"{what} {where}", as_json=as_json)
+
+
+def _serving(address: str, setup_code: str, *, as_json: bool) -> None:
+    if not setup_code:
+        _ready("TavernKit is running at", address, as_json=as_json)
+        return
+    sentence = (
+        f"TavernKit is running at {address}\n"
+        f"Nobody has an account yet. Open it in a browser and create yours with this setup code: {setup_code}"
+    )
+    _say({"ready": address, "setup_code": setup_code}, sentence, as_json=as_json)
 
 
 def _show(state: SchemaState, *, as_json: bool) -> None:

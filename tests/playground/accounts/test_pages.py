@@ -61,15 +61,16 @@ async def test_the_account_page_does_everything_with_plain_forms(installation: I
     action = re.search(r'action="(/account/keys/[^"]+/revoke)"', page.text)
     assert action is not None
     assert "The API key is revoked" in (await browser.post(action[1])).text
-    page = await browser.post("/account/invitations", data={"note": "for Hugo", "max_uses": "1", "days": "7"})
-    code = re.search(r'account-secret">([^<]+)<', page.text)
+    page = await browser.post("/admin/invitations", data={"note": "for Hugo", "max_uses": "1", "days": "7"})
+    code = re.search(r"/sign-up\?code=([\w-]+)<", page.text)
     assert code is not None
     hugo = installation.browser()
+    assert f'value="{code[1]}"' in (await hugo.get(f"/sign-up?code={code[1]}")).text
     joined = await hugo.post("/sign-up", data={"code": code[1], "name": "Hugo", "email": "", "password": PASSWORD})
     assert (joined.status_code, joined.headers["location"]) == (303, "/")
     page = await hugo.get("/account")
-    assert "Invitations" not in page.text
-    refused = await hugo.post("/account/invitations", data={})
+    assert "Administration" not in page.text
+    refused = await hugo.post("/admin/invitations", data={})
     assert (refused.status_code, "Only administrators" in refused.text) == (403, True)
     assert "All other sessions" in (await browser.post("/account/sessions/end-others")).text
     own = re.search(r'action="(/account/sessions/[^"/]+/end)"', (await browser.get("/account")).text)
@@ -81,7 +82,7 @@ async def test_the_account_page_does_everything_with_plain_forms(installation: I
 async def test_every_field_has_a_label(installation: Installation) -> None:
     await installation.owner_with_password()
     browser = installation.browser(await installation.token(await installation.owner_with_password()))
-    for path in ("/sign-in", "/sign-up", "/account"):
+    for path in ("/sign-in", "/sign-up", "/reset-password", "/account"):
         html = (await browser.get(path)).text
         fields = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\bid="([^"]+)"', html)
         assert fields

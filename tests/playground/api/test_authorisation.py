@@ -22,7 +22,7 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.accounts.installation import PASSWORD
 from tests.playground.api.rewinding import RewindableDatabase
 from tests.playground.api.routes import Route, all_routes, api_alone
-from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
+from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, backup_file, open_world
 from tests.playground.characters.builders import json_card, picture
 from tests.prompt.tokens.test_tokenizer_file import byte_level_bpe
 
@@ -60,14 +60,24 @@ OUTCOMES = {
 TABLE = {
     "share one's own": ["POST /presets/{preset_id}/share"],
     "share one's own on a page": ["POST /presets/{preset_id}/share (page)"],
-    "come in": ["POST /sessions", "POST /users", "GET /health (page)", "GET /docs (page)", "GET /docs/{name} (page)"],
+    "come in": [
+        "POST /sessions", "POST /users", "POST /password_resets", "GET /health (page)", "GET /docs (page)",
+        "GET /docs/{name} (page)",
+    ],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
     ],
     "change one's account": ["DELETE /sessions/{session_id}", "DELETE /api_keys/{key_id}"],
     "run the site": [
         "GET /invitations", "POST /invitations", "DELETE /invitations/{invitation_id}",
-        "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}",
+        "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}", "DELETE /users/{user_id}/sessions",
+        "POST /users/{user_id}/password_reset", "PUT /admin/users/{user_id}/limits",
+        "GET /admin/storage", "GET /admin/health", "GET /admin/jobs", "POST /admin/jobs/{job_id}/cancel",
+        "POST /admin/jobs/{job_id}/retry", "GET /admin/backups", "POST /admin/backups", "POST /admin/backups/upload",
+        "GET /admin/backup_plan", "PUT /admin/backup_plan", "GET /admin/backups/{backup}/file",
+        "GET /admin/backups/{backup}/check", "DELETE /admin/backups/{backup}", "POST /admin/backups/{backup}/restore",
+        "GET /admin/restore", "DELETE /admin/restore", "GET /admin/usage", "GET /admin/prices", "PUT /admin/prices",
+        "DELETE /admin/prices", "GET /admin/limits", "PUT /admin/limits",
         "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
         "PUT /providers/{provider_id}/tokenizer", "DELETE /providers/{provider_id}/tokenizer",
         "DELETE /providers/{provider_id}", "POST /providers/{provider_id}/test", "GET /providers/{provider_id}/models",
@@ -210,6 +220,18 @@ TABLE = {
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
         "POST /models/{provider_id}/tokenizer (page)", "POST /models/{provider_id}/tokenizer/remove (page)",
         "GET /retention (page)", "POST /retention (page)", "POST /retention/sweep (page)",
+        "GET /admin (page)", "GET /admin/users (page)", "GET /admin/users/{user_id} (page)",
+        "POST /admin/users/{user_id}/role (page)", "POST /admin/users/{user_id}/status (page)",
+        "POST /admin/users/{user_id}/sign-out (page)", "POST /admin/users/{user_id}/reset (page)",
+        "POST /admin/users/{user_id}/limits (page)", "GET /admin/invitations (page)", "POST /admin/invitations (page)",
+        "POST /admin/invitations/{invitation_id}/revoke (page)", "GET /admin/storage (page)", "GET /admin/jobs (page)",
+        "POST /admin/jobs/{job_id}/cancel (page)", "POST /admin/jobs/{job_id}/retry (page)",
+        "GET /admin/backups (page)", "POST /admin/backups (page)", "GET /admin/backups/progress (page)",
+        "POST /admin/backups/plan (page)", "POST /admin/backups/upload (page)",
+        "POST /admin/backups/keep-current (page)", "GET /admin/backups/{backup} (page)",
+        "POST /admin/backups/{backup}/restore (page)", "POST /admin/backups/{backup}/delete (page)",
+        "GET /admin/usage (page)", "POST /admin/prices (page)", "POST /admin/prices/remove (page)",
+        "GET /admin/limits (page)", "POST /admin/limits (page)",
     ],
     "see pages": [
         "GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)",
@@ -409,6 +431,22 @@ REQUESTS = {
     "POST /trash/{kind}/{item_id}/delete (page)": Ask(path="/trash/lorebook/{trashed_id}/delete"),
     "PUT /retention": Ask(json={"trash_days": 7}),
     "POST /retention (page)": Ask(data={"trash_days": "7", "event_days": "1"}),
+    "POST /password_resets": Ask(json={"code": "{reset_code}", "password": PASSWORD}),
+    "PUT /admin/users/{user_id}/limits": Ask(json={"tokens": 1000, "cost": None}),
+    "POST /admin/jobs/{job_id}/retry": Ask(path="/admin/jobs/{failed_export_id}/retry"),
+    "POST /admin/backups/upload": Ask(files=a_file(backup_file(), "backup.zip")),
+    "PUT /admin/backup_plan": Ask(json={"every_hours": 24, "keep": 3}),
+    "PUT /admin/prices": Ask(json={"model": "tiny", "prompt_price": 1, "completion_price": 2}),
+    "DELETE /admin/prices": Ask(query="?model={priced}"),
+    "PUT /admin/limits": Ask(json={"tokens": 1000, "cost": 1}),
+    "POST /admin/users/{user_id}/role (page)": Ask(data={"role": "moderator"}),
+    "POST /admin/users/{user_id}/status (page)": Ask(data={"status": "inactive"}),
+    "POST /admin/users/{user_id}/limits (page)": Ask(data={"tokens": "1000", "cost": ""}),
+    "POST /admin/jobs/{job_id}/retry (page)": Ask(path="/admin/jobs/{failed_export_id}/retry"),
+    "POST /admin/backups/plan (page)": Ask(data={"every_hours": "24", "keep": "3"}),
+    "POST /admin/backups/upload (page)": Ask(files=a_file(backup_file(), "backup.zip")),
+    "POST /admin/prices (page)": Ask(data={"model": "tiny", "prompt_price": "1", "completion_price": "2"}),
+    "POST /admin/prices/remove (page)": Ask(data={"model": "{priced}"}),
     "POST /imports": Ask(json={"name": "default-user"}),
     "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
     "POST /imports/{import_id}/missing_files": Ask(json={"files": []}),

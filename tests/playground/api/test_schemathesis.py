@@ -39,7 +39,7 @@ FITTING, UNFIT = 2, 1
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 VERSIONS = ("settings_version", "revision", "version")
 OTHERS = ("character_id", "persona_id", "preset_id", "lorebook_id", "entry_id")
-SITE = ("/users", "/invitations", "/providers")
+SITE = ("/users", "/invitations", "/providers", "/admin")
 
 
 SCHEMA = schemathesis.openapi.from_dict(api_alone().openapi())

@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from hashlib import sha256
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 from uuid import UUID, uuid4
+from zipfile import ZipFile
 
 import httpx2
 
@@ -26,7 +28,7 @@ from tests.playground.accounts.installation import Installation, open_installati
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.characters.builders import LANDSCAPE, json_card, landscape_card, picture
 
-__all__ = ["PEOPLE", "PIPELINES", "Person", "Things", "World", "a_file", "open_world"]
+__all__ = ["PEOPLE", "PIPELINES", "Person", "Things", "World", "a_file", "backup_file", "open_world"]
 
 Person: TypeAlias = Literal["owner", "key", "moderator", "member", "other", "administrator", "anonymous"]
 PEOPLE: tuple[Person, ...] = get_args(Person)
@@ -48,6 +50,15 @@ Files: TypeAlias = list[tuple[str, tuple[str, bytes, str]]]
 def a_file(data: bytes, name: str = "file.json", *, field: str = "file") -> Files:
     """A form with one file."""
     return [(field, (name, data, "application/octet-stream"))]
+
+
+def backup_file() -> bytes:
+    """A backup without tables, which nobody would restore."""
+    manifest = {"format": "tavernkit-backup", "version": 1, "revision": "0001", "tables": {}}
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr("manifest.json", json.dumps({**manifest, "created_at": "2026-01-02T03:04:05+00:00"}))
+    return file.getvalue()
 
 
 class World:
@@ -394,6 +405,33 @@ class Things:
         (folder / f"{export_id}.zip").write_bytes(b"PK")
         (folder / f"{export_id}.json").write_text('{"lines": []}')
         return export_id
+
+    async def _failed_export_id(self) -> str:
+        """An export that has failed."""
+        export_id = await self.get("export_id")
+        async with self.world.installation.runtime.database.write() as session:
+            (await session.get_one(Job, UUID(export_id))).status = "failed"
+        return export_id
+
+    async def _backup(self) -> str:
+        """The name of a backup that the server keeps."""
+        folder = self.world.installation.runtime.settings.data_dir / "backups"
+        folder.mkdir(exist_ok=True)
+        (folder / "manual-20260102-030405.zip").write_bytes(backup_file())
+        return "manual-20260102-030405.zip"
+
+    async def _priced(self) -> str:
+        """A model that has a price."""
+        price = {"model": "small/model", "prompt_price": 1, "completion_price": 2}
+        administrator = await self.world.new_client("administrator")
+        await administrator.put(f"{API_PREFIX}/admin/prices", json=price)
+        return "small/model"
+
+    async def _reset_code(self) -> str:
+        """A code that sets somebody's password."""
+        administrator = await self.world.new_client("administrator")
+        path = await self.filled(f"{API_PREFIX}/users/{{user_id}}/password_reset")
+        return str((await administrator.post(path)).json()["code"])
 
     async def _suggestions_id(self) -> str:
         path = await self.filled("/conversations/{conversation_id}/candidates")

@@ -48,8 +48,8 @@ class AppConfig(BaseSettings):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach what is served."""
-        return is_loopback(self.host)
+        """Whether only this machine can reach what is served. A proxy, or a name, is there for others."""
+        return is_loopback(self.host) and not self.trusted_proxies and not self.hostnames
 
     @property
     def imports_dir(self) -> Path:

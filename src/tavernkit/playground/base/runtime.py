@@ -50,6 +50,7 @@ class Runtime:
     """One running application, or one worker. `live_text` is what runs in this process have generated so far;
     `functions` are what steps of the kind `python` may call; `loops` are those of the worker in this process.
 
+    `setup_code` is what makes the first account over the network, where nobody has one yet.
     `clock` is the time of day that is shown; leases and due times go by `lease_clock`, which all processes share.
     """
 
@@ -67,6 +68,7 @@ class Runtime:
     live_text: dict[UUID, str] = field(default_factory=dict)
     functions: StepFunctions = field(default_factory=StepFunctions)
     loops: Loops = field(default_factory=Loops)
+    setup_code: str = ""
 
     def apart(self, connections: Connections) -> Runtime:
         """The same application through other connections to the database."""

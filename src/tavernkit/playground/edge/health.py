@@ -20,25 +20,46 @@ from tavernkit import __version__
 from tavernkit.playground.base.database.models import Job, Message, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.supervision import LoopState
+from tavernkit.values import Value
 
 DATABASE_SECONDS = 5.0
 """How long the database has to answer."""
 
 
-async def health(request: Request) -> JSONResponse:
-    runtime: Runtime = request.app.state.runtime
+class Health(Value, frozen=True, kw_only=True):
+    """How this process stands: `queue` is None while the database does not answer."""
+
+    version: str
+    worker: tuple[LoopState, ...]
+    bus: tuple[LoopState, ...]
+    queue: dict[str, Any] | None
+
+    @property
+    def is_well(self) -> bool:
+        return self.queue is not None and all(loop.is_well for loop in (*self.worker, *self.bus))
+
+
+async def read_health(runtime: Runtime) -> Health:
+    """Look how this process stands."""
     queue = await _queue(runtime)
-    worker, bus = runtime.loops.states(), runtime.bus.loops.states()
-    is_well = queue is not None and all(loop.is_well for loop in (*worker, *bus))
-    answer = {
-        "status": "ok" if is_well else "unhealthy",
-        "version": __version__,
-        "database": "ok" if queue is not None else "unreachable",
-        "worker": _report(worker) if worker else "none",
-        "bus": _report(bus) if bus else "local",
-        "queue": queue,
+    return Health(version=__version__, worker=runtime.loops.states(), bus=runtime.bus.loops.states(), queue=queue)
+
+
+async def health(request: Request) -> JSONResponse:
+    found = await read_health(request.app.state.runtime)
+    return JSONResponse(health_document(found), 200 if found.is_well else 503, headers={"Cache-Control": "no-store"})
+
+
+def health_document(found: Health) -> dict[str, Any]:
+    """What `GET /health` answers."""
+    return {
+        "status": "ok" if found.is_well else "unhealthy",
+        "version": found.version,
+        "database": "ok" if found.queue is not None else "unreachable",
+        "worker": _report(found.worker) if found.worker else "none",
+        "bus": _report(found.bus) if found.bus else "local",
+        "queue": found.queue,
     }
-    return JSONResponse(answer, 200 if is_well else 503, headers={"Cache-Control": "no-store"})
 
 
 def _report(loops: tuple[LoopState, ...]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from tavernkit.playground.edge.api.accounts import router as accounts_api
+from tavernkit.playground.edge.api.administration import router as administration_api
 from tavernkit.playground.edge.api.artifacts import router as artifacts_api
 from tavernkit.playground.edge.api.characters import router as characters_api
 from tavernkit.playground.edge.api.chatfiles import router as chatfiles_api
@@ -49,6 +50,7 @@ from tavernkit.playground.edge.api.trash import router as trash_api
 from tavernkit.playground.edge.health import health
 from tavernkit.playground.edge.models_api.api import router as models
 from tavernkit.playground.edge.pages.accounts import router as accounts
+from tavernkit.playground.edge.pages.administration import router as administration
 from tavernkit.playground.edge.pages.artifacts import router as artifacts
 from tavernkit.playground.edge.pages.card_checks import router as card_checks
 from tavernkit.playground.edge.pages.characters import router as characters
@@ -87,7 +89,7 @@ PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
-    *(dry_runs, pipelines, artifacts, imports, exports, trash, search, documentation),
+    *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
@@ -95,7 +97,7 @@ NOUNS = (
     *(characters_api, blobs_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),
     *(quick_replies_api, quick_replies_used_api, pipeline_profiles_api, pipeline_choices_api),
-    *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api, trash_api, search_api),
+    *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api, trash_api, search_api, administration_api),
 )
 """Of the JSON API."""
 

@@ -8,13 +8,17 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from socket import AF_INET, AF_INET6, create_server, gethostname, socket
+from typing import TypeAlias
 
 import uvicorn
 
 from tavernkit.errors import TavernKitError
 from tavernkit.extensions import load_extensions
 from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
+from tavernkit.playground.base.accounts.tokens import new_invitation_code
+from tavernkit.playground.base.administration.restoring import restore_staged
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.reachable import wait_until_reachable
 from tavernkit.playground.base.jobs.worker import JobWorker
@@ -29,9 +33,8 @@ from tavernkit.playground.story.seeding import seed
 SHUTDOWN_SECONDS = 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-
-class UnsafeAddressError(TavernKitError):
-    """An address that others could reach, while there are no accounts to keep them out."""
+OnReady: TypeAlias = Callable[[str, str], None]
+"""Gets the address, and the code that makes the first account, where one is needed."""
 
 
 class PortTakenError(TavernKitError):
@@ -41,7 +44,7 @@ class PortTakenError(TavernKitError):
 class Server(BoundedServer):
     """A server that leaves what happens after it to us, and ends its streams at the first signal."""
 
-    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: OnReady) -> None:
         super().__init__(config, silent_seconds=runtime.settings.silent_seconds)
         self._runtime = runtime
         self._on_ready = on_ready
@@ -50,7 +53,7 @@ class Server(BoundedServer):
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+            self._on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/", self._runtime.setup_code)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -63,21 +66,22 @@ class Server(BoundedServer):
         self.handle_exit(sig, None)
 
 
-def serve(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
-    """Serve until a signal comes; `on_ready` gets the address."""
+def serve(settings: AppConfig, on_ready: OnReady) -> None:
+    """Serve until a signal comes."""
     load_extensions(settings.extension_modules)
     # The port is taken before anything that lasts, so that a second server touches nothing of the first one's.
     with _listen(settings.host, settings.port) as listening:
         asyncio.run(_serve(settings, listening, on_ready))
 
 
-async def _serve(settings: AppConfig, listening: socket, on_ready: Callable[[str], None]) -> None:
+async def _serve(settings: AppConfig, listening: socket, on_ready: OnReady) -> None:
     if not await _reached(settings):
         return
+    await restore_staged(settings, datetime.now(UTC))
     async with open_runtime(settings) as runtime:
-        await _refuse_strangers(runtime)
         await check_key(runtime)
         owner = await seed(runtime)
+        await _lock_out_strangers(runtime)
         config = uvicorn.Config(
             create_app(runtime, owner.id),
             lifespan="off",
@@ -125,17 +129,13 @@ async def _reached(settings: AppConfig) -> bool:
         return await wait_until_reachable(settings.resolved_database_url, stopping)
 
 
-async def _refuse_strangers(runtime: Runtime) -> None:
-    """Where others can reach us, somebody must be able to sign in, or all of them would be the owner."""
+async def _lock_out_strangers(runtime: Runtime) -> None:
+    """Where others can reach us and nobody can sign in yet, only a code that is shown here makes the first account."""
     if runtime.settings.is_local:
         return
     async with runtime.database.read() as session:
-        guarded = await can_sign_in_as_administrator(session)
-    if not guarded:
-        raise UnsafeAddressError(
-            f"Serving on {runtime.settings.host} would let everybody in the network in, and there are no accounts yet "
-            "that could keep them out. Make yourself one with: tavernkit account create-admin"
-        )
+        if not await can_sign_in_as_administrator(session):
+            runtime.setup_code = new_invitation_code()
 
 
 async def work(settings: AppConfig, on_ready: Callable[[str], None]) -> None:

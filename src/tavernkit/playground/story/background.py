@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from tavernkit.playground.base.administration.backups import BACKUP_KIND, begin_due_backup, carry_out_backup
 from tavernkit.playground.base.database.fulltext.rebuilding import rebuild
 from tavernkit.playground.base.jobs.service import REMOVE_KIND
 from tavernkit.playground.base.jobs.work import Handler
@@ -36,7 +37,11 @@ HANDLERS: Mapping[str, Handler] = {
     EXPORT_KIND: carry_out_export,
     SWEEP_KIND: sweep_as_job,
     PURGE_KIND: purge_as_job,
+    BACKUP_KIND: carry_out_backup,
 }
+
+REPEATABLE = frozenset({REMOVE_KIND, EXPORT_KIND, BACKUP_KIND})
+"""Kinds that can begin again after they have failed: what they need is still there."""
 
 
 def job_worker(runtime: Runtime, name: str) -> JobWorker:
@@ -51,3 +56,4 @@ async def _sweep(runtime: Runtime, stopping: asyncio.Event) -> None:
             return
     await sweep(runtime, stopping)
     await remove_old_exports(runtime, stopping)
+    await begin_due_backup(runtime)

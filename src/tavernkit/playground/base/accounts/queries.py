@@ -45,9 +45,16 @@ async def list_invitations(session: AsyncSession, *, limit: int = 50, after: str
     return await _page(session, Invitation, limit=limit, after=after)
 
 
-async def list_users(session: AsyncSession, *, limit: int = 50, after: str | None = None) -> Listed[User]:
-    """All accounts."""
-    return await _page(session, User, limit=limit, after=after)
+async def list_users(
+    session: AsyncSession, *, search: str = "", limit: int = 50, after: str | None = None
+) -> Listed[User]:
+    """All accounts, or those in whose name or e-mail address a text occurs."""
+    sought = normal(search)
+    # SQLite folds the case of plain letters only, so a name is also found as it is written.
+    forms = [field.contains(sought, autoescape=True) for field in (User.name, User.email)]
+    folded = [func.lower(field).contains(sought.lower(), autoescape=True) for field in (User.name, User.email)]
+    conditions = (or_(*forms, *folded),) if sought else ()
+    return await _page(session, User, *conditions, limit=limit, after=after)
 
 
 async def all_users(session: AsyncSession) -> list[User]:

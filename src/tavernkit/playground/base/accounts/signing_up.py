@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from hmac import compare_digest
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, exists, or_, select, update
@@ -10,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tavernkit.playground.base.accounts.browsers import forget_browsers
 from tavernkit.playground.base.accounts.names import free_names, lock_accounts, read_names
+from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
 from tavernkit.playground.base.accounts.sessions import SignedIn, end_sessions, open_session
 from tavernkit.playground.base.accounts.sign_in_limits import by_address, count_try
 from tavernkit.playground.base.accounts.tokens import fingerprint
@@ -68,7 +70,9 @@ async def sign_up(
         raise _taken() from None
 
 
-async def create_administrator(runtime: Runtime, *, name: str, email: str | None, password: str) -> User:
+async def create_administrator(
+    runtime: Runtime, *, name: str, email: str | None, password: str, only_first: bool = False
+) -> User:
     """Make an administrator. As long as nobody has a password, that is the owner, who keeps all that is theirs."""
     naming = read_names(name, email)
     password_problem(password, naming.name, naming.email)
@@ -76,6 +80,8 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
     # Not beside a server that starts on an empty database, and makes an owner.
     async with start_lock(runtime.settings.resolved_database_url), runtime.database.write() as session:
         await lock_accounts(session)
+        if only_first and await can_sign_in_as_administrator(session):
+            raise Refused("conflict", _("The first account exists already. Sign in."))
         user = None
         if not await session.scalar(select(exists().where(User.password_hash.is_not(None)))):
             user = await session.scalar(select(User).order_by(User.created_at, User.id).limit(1))
@@ -87,6 +93,28 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
         # The first password ends the time in which everybody at the machine was the owner.
         announce_access_change(session, user_topic(user.id))
         return user
+
+
+async def set_up(runtime: Runtime, *, code: str, name: str, email: str | None, password: str, visit: Visit) -> SignedIn:
+    """Make the first account over the network, with the code that the server has shown where it was started."""
+    await count_try(runtime, by_address(visit.address))
+    if not (runtime.setup_code and compare_digest(fingerprint(code.strip().lower()), fingerprint(runtime.setup_code))):
+        raise Refused("invalid", _("This setup code is wrong. The server has written it where it was started."))
+    user = await create_administrator(runtime, name=name, email=email, password=password, only_first=True)
+    async with runtime.database.write() as session:
+        signed_in = await open_session(runtime, session, user.id, visit)
+    runtime.setup_code = ""
+    return signed_in
+
+
+async def needs_setup(runtime: Runtime) -> bool:
+    """Whether nobody can sign in as administrator yet, where others can reach the server."""
+    if runtime.setup_code:
+        async with runtime.database.read() as session:
+            if await can_sign_in_as_administrator(session):
+                # Another process, or the command line, was faster.
+                runtime.setup_code = ""
+    return bool(runtime.setup_code)
 
 
 async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User:

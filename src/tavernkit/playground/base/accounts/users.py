@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import exists, select, update
 
+from tavernkit.playground.base.accounts.browsers import forget_browsers
 from tavernkit.playground.base.accounts.names import lock_accounts
 from tavernkit.playground.base.accounts.sessions import end_sessions
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
@@ -68,3 +69,12 @@ async def change_user(
         if new_status == "inactive":
             await end_sessions(session, runtime.clock(), user.id)
         return user
+
+
+async def sign_out_everywhere(runtime: Runtime, viewer: Viewer, user_id: UUID) -> int:
+    """End all sessions of somebody, and make their browsers strangers; how many sessions those were."""
+    require_administrator(viewer)
+    async with runtime.database.write() as session:
+        user = existing(await session.get(User, user_id, with_for_update=True), _("account"))
+        await forget_browsers(session, user.id)
+        return await end_sessions(session, runtime.clock(), user.id)

@@ -48,6 +48,8 @@ ROWS_AT_ONCE = 200
 DERIVED = SearchDocument.__tablename__
 """A table that is made from others, and is not in the file: what is restored is indexed by the next worker."""
 UNFINISHED = ".tavernkit-tmp"
+UNREADABLE = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError)
+"""What an archive raises that is damaged, encrypted, or packed in a way that nobody here packs."""
 
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """Given the number of rows, opens something that is called for each of them."""
@@ -147,16 +149,20 @@ def _write(connection: Connection, file: IO[bytes], now: datetime, progress: Pro
     return manifest
 
 
-def _verify(file: IO[bytes], written: Manifest) -> None:
-    """Read the file back, every row of every table."""
-    file.seek(0)
+def check_backup(file: IO[bytes]) -> Manifest:
+    """Read a whole backup, every row of every table; raises where it is damaged, or of a newer version."""
     archive, manifest = _open(file)
-    if manifest != written:
-        raise BackupError("The backup reads back as something else. It was not kept; try again.")
     with archive:
         for name, part in manifest.tables.items():
             for _ in _lines(archive, name, part):
                 pass
+    return manifest
+
+
+def _verify(file: IO[bytes], written: Manifest) -> None:
+    file.seek(0)
+    if check_backup(file) != written:
+        raise BackupError("The backup reads back as something else. It was not kept; try again.")
 
 
 def _write_table(connection: Connection, source: TableClause, part: IO[bytes], step: Callable[[], None]) -> TablePart:
@@ -222,7 +228,7 @@ def _lines(archive: zipfile.ZipFile, name: str, part: TablePart) -> Iterator[byt
                 digest.update(line)
                 count += 1
                 yield line
-    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
+    except UNREADABLE as error:
         raise _damaged(name) from error
     if (count, digest.hexdigest()) != (part.rows, part.sha256):
         raise _damaged(name)
@@ -294,7 +300,7 @@ def _open(source: IO[bytes]) -> tuple[zipfile.ZipFile, Manifest]:
     try:
         archive = zipfile.ZipFile(source)
         manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
-    except (zipfile.BadZipFile, KeyError, EOFError, msgspec.DecodeError) as error:
+    except (*UNREADABLE, msgspec.DecodeError) as error:
         raise BackupError("This is not a backup of TavernKit, or it is damaged.") from error
     if manifest.format != FORMAT:
         raise BackupError("This is not a backup of TavernKit.")

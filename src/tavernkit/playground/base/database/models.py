@@ -44,7 +44,10 @@ _ROLES = ("member", "moderator", "administrator")
 
 
 class User(DatedRow):
-    """A person with an account; on a machine of one's own there is one, without a password."""
+    """A person with an account; on a machine of one's own there is one, without a password.
+
+    `daily_tokens` and `daily_cost` are limits of this account alone; None is that of the site, and 0 is no limit.
+    """
 
     __tablename__ = "users"
     __table_args__ = (
@@ -63,6 +66,18 @@ class User(DatedRow):
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     time_zone: Mapped[str | None] = mapped_column(String(64))
     language: Mapped[str | None] = mapped_column(String(16))
+    daily_tokens: Mapped[int | None] = mapped_column(BigInteger)
+    daily_cost: Mapped[float | None]
+
+
+class PasswordReset(Base):
+    """A code with which one person sets a new password, once. A new code replaces the one before."""
+
+    __tablename__ = "password_resets"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    expires_at: Mapped[datetime]
 
 
 class UserSession(DatedRow):
@@ -155,6 +170,17 @@ class Provider(DatedRow):
     disabled: Mapped[bool] = mapped_column(default=False)
     tokenizer_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
     sees_pictures: Mapped[str] = mapped_column(String(10), default="auto")
+
+
+class ModelPrice(Base):
+    """What a model costs, in dollars for a million tokens; `model` is its name as providers have it."""
+
+    __tablename__ = "model_prices"
+
+    model: Mapped[str] = mapped_column(String(200), primary_key=True)
+    prompt_price: Mapped[float]
+    completion_price: Mapped[float]
+    updated_at: Mapped[datetime]
 
 
 class Character(EditedRow):
@@ -806,6 +832,7 @@ class Run(Claimed):
 
     `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
     while steps behind it may still be at work. `limits` are those of who asked for it: `max_tokens` and `stop`.
+    `model` is the one that has answered, `cost` what its provider has said.
     """
 
     __tablename__ = "conversation_runs"
@@ -816,6 +843,7 @@ class Run(Claimed):
         Index("uq_conversation_runs_queued", "conversation_id", unique=True, **only("status = 'queued'")),
         Index("ix_conversation_runs_due", "status", "run_after"),
         Index("ix_conversation_runs_recent", "conversation_id", "created_at"),
+        Index("ix_conversation_runs_replied", "replied_at", **only("replied_at IS NOT NULL")),
         Index(
             "ix_conversation_runs_undecided",
             "conversation_id",
@@ -838,6 +866,7 @@ class Run(Claimed):
     text: Mapped[str] = mapped_column(Text, default="")
     replied_at: Mapped[datetime | None]
     dismissed: Mapped[bool] = mapped_column(default=False)
+    model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
     cost: Mapped[float | None]

@@ -64,7 +64,7 @@ async def enqueue_job(
     runtime: Runtime,
     *,
     kind: str,
-    owner_id: UUID,
+    owner_id: UUID | None,
     payload: dict[str, Any],
     total: int = 0,
     delay: timedelta = timedelta(),
@@ -185,19 +185,24 @@ async def reap_jobs(runtime: Runtime) -> int:
 
 
 async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:
-    """Stop a job: at once if it only waits or its worker is gone, otherwise by asking its worker. What is over stays
-    as it is."""
-    now = runtime.clock()
+    """Stop one of the person's jobs."""
     async with runtime.database.write() as session:
         job = existing(await find_job(session, job_id, viewer, lock=True), _("job"))
-        if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
-            job.cancel_requested_at, job.fence = now, job.fence + 1
-            await _close(session, runtime, job, "canceled", now)
-            announce_job(session, job.id, job.owner_id)
-        elif job.status == "running" and job.cancel_requested_at is None:
-            job.cancel_requested_at = now
-            announce(session, JOBS, stop=str(job.id))
+        await stop_job(session, runtime, job)
         return job
+
+
+async def stop_job(session: AsyncSession, runtime: Runtime, job: Job) -> None:
+    """Stop a job that is locked: at once if it only waits or its worker is gone, otherwise by asking its worker. What
+    is over stays as it is."""
+    now = runtime.clock()
+    if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
+        job.cancel_requested_at, job.fence = now, job.fence + 1
+        await _close(session, runtime, job, "canceled", now)
+        announce_job(session, job.id, job.owner_id)
+    elif job.status == "running" and job.cancel_requested_at is None:
+        job.cancel_requested_at = now
+        announce(session, JOBS, stop=str(job.id))
 
 
 async def _is_left(session: AsyncSession, runtime: Runtime, job: Job) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field, SecretStr
 
 from tavernkit.playground.base.accounts.api_keys import LONGEST_KEY_NAME, create_api_key, revoke_api_key
@@ -18,12 +18,13 @@ from tavernkit.playground.base.accounts.invitations import (
     revoke_invitation,
 )
 from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
+from tavernkit.playground.base.accounts.password_resets import create_password_reset, use_password_reset
 from tavernkit.playground.base.accounts.profile import change_password, update_profile
 from tavernkit.playground.base.accounts.queries import list_api_keys, list_invitations, list_sessions, list_users
 from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
-from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.accounts.users import change_user, sign_out_everywhere
 from tavernkit.playground.base.accounts.viewer import Role, require_administrator, require_person
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.languages import gettext as _
@@ -88,6 +89,20 @@ class UserPatch(StrictModel):
 
     role: Role | None = None
     status: Literal["active", "inactive"] | None = None
+
+
+class PasswordResetIn(StrictModel):
+    """A code of an administrator, and the new password."""
+
+    code: str = Field(max_length=100)
+    password: SecretStr = Field(max_length=LONGEST_PASSWORD)
+
+
+class PasswordResetOut(Document):
+    """A code that sets a new password."""
+
+    code: str = Field(description="The code. It is shown here and never again.")
+    expires_at: datetime
 
 
 class UserOut(Document):
@@ -282,11 +297,16 @@ async def make_user(request: Request, response: Response, runtime: AppRuntime, b
 
 
 @router.get("/users", responses=documented())
-async def show_users(caller: ApiCaller, limit: Limit = 50, after: After = None) -> Page[UserOut]:
+async def show_users(
+    caller: ApiCaller,
+    search: Annotated[str, Query(max_length=200, description="A part of the name or the e-mail address.")] = "",
+    limit: Limit = 50,
+    after: After = None,
+) -> Page[UserOut]:
     """All accounts; for administrators."""
     require_administrator(caller.viewer)
     async with caller.runtime.database.read() as session:
-        listed = await list_users(session, limit=limit, after=after)
+        listed = await list_users(session, search=search, limit=limit, after=after)
     return Page(items=[UserOut.of_row(row) for row in listed.items], next=listed.next)
 
 
@@ -301,6 +321,29 @@ async def show_user(caller: ApiCaller, user_id: UUID) -> UserOut:
 async def change_one_user(caller: ApiCaller, user_id: UUID, body: UserPatch) -> UserOut:
     """Give somebody another role, or close or open their account; for administrators."""
     return UserOut.of_row(await change_user(*caller, user_id, **dict(body)))
+
+
+@router.delete("/users/{user_id}/sessions", responses=documented())
+async def end_sessions_of(caller: ApiCaller, user_id: UUID) -> RevokedOut:
+    """Sign somebody out everywhere; for administrators."""
+    return RevokedOut(revoked=await sign_out_everywhere(*caller, user_id))
+
+
+@router.post("/users/{user_id}/password_reset", status_code=201, responses=documented(409))
+async def make_password_reset(caller: ApiCaller, user_id: UUID) -> PasswordResetOut:
+    """Make a code with which somebody sets a new password, once; for administrators."""
+    return PasswordResetOut.of_row(await create_password_reset(*caller, user_id))
+
+
+@router.post("/password_resets", status_code=201, responses=documented(429))
+async def reset_my_password(
+    request: Request, response: Response, runtime: AppRuntime, body: PasswordResetIn
+) -> SessionOut:
+    """Set a new password with a code of an administrator. All sessions end; the answer's cookie is a new one."""
+    password = body.password.get_secret_value()
+    signed_in = await use_password_reset(runtime, code=body.code, password=password, visit=visit_of(request))
+    give_cookies(request, response, signed_in)
+    return SessionOut.of_row(signed_in.session, is_current=True)
 
 
 async def _me(caller: Caller) -> MeOut:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
-from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
+from tavernkit.playground.base.accounts.password_resets import use_password_reset
 from tavernkit.playground.base.accounts.profile import (
     LONGEST_ZONE,
     change_password,
@@ -19,10 +19,10 @@ from tavernkit.playground.base.accounts.profile import (
     set_time_zone,
     update_profile,
 )
-from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session, sign_out
+from tavernkit.playground.base.accounts.sessions import SignedIn, revoke_other_sessions, revoke_session, sign_out
 from tavernkit.playground.base.accounts.signing_in import sign_in
-from tavernkit.playground.base.accounts.signing_up import sign_up
-from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
+from tavernkit.playground.base.accounts.signing_up import needs_setup, set_up, sign_up
+from tavernkit.playground.base.accounts.viewer import Viewer, require_person
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
@@ -35,10 +35,13 @@ router = APIRouter(include_in_schema=False)
 
 Short = Annotated[str, Form(max_length=max(LONGEST_EMAIL, LONGEST_NAME))]
 Password = Annotated[str, Form(max_length=LONGEST_PASSWORD)]
+Code = Annotated[str, Query(max_length=100)]
 
 
 @router.get("/sign-in")
-async def sign_in_page(next: str = "/") -> HTMLResponse:
+async def sign_in_page(runtime: AppRuntime, next: str = "/") -> Response:
+    if await needs_setup(runtime):
+        return RedirectResponse("/setup", status_code=303)
     return fresh_page("sign_in.html", next=_inside(next), login="")
 
 
@@ -66,9 +69,42 @@ async def sign_out_here(request: Request, runtime: AppRuntime) -> Response:
     return response
 
 
+@router.get("/setup")
+async def setup_page(runtime: AppRuntime, code: Code = "") -> Response:
+    if not await needs_setup(runtime):
+        return RedirectResponse("/sign-in", status_code=303)
+    return _setup_form({"code": code, "name": "", "email": ""})
+
+
+@router.post("/setup")
+async def set_up_here(
+    request: Request, runtime: AppRuntime, code: Short, name: Short, password: Password, email: Short = ""
+) -> Response:
+    visit = visit_of(request)
+    try:
+        signed_in = await set_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
+    except Refused as refused:
+        return _setup_form({"code": code, "name": name, "email": email}, refused)
+    return _entered(request, signed_in)
+
+
+@router.get("/reset-password")
+async def reset_password_page(code: Code = "") -> HTMLResponse:
+    return _reset_form(code)
+
+
+@router.post("/reset-password")
+async def reset_password_here(request: Request, runtime: AppRuntime, code: Short, password: Password) -> Response:
+    try:
+        signed_in = await use_password_reset(runtime, code=code, password=password, visit=visit_of(request))
+    except Refused as refused:
+        return _reset_form(code, refused)
+    return _entered(request, signed_in)
+
+
 @router.get("/sign-up")
-async def sign_up_page() -> HTMLResponse:
-    return _sign_up_form({"code": "", "name": "", "email": ""})
+async def sign_up_page(code: Code = "") -> HTMLResponse:
+    return _sign_up_form({"code": code, "name": "", "email": ""})
 
 
 @router.post("/sign-up")
@@ -80,9 +116,7 @@ async def sign_up_here(
         signed_in = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
     except Refused as refused:
         return _sign_up_form({"code": code, "name": name, "email": email}, refused)
-    response = RedirectResponse("/", status_code=303)
-    give_cookies(request, response, signed_in)
-    return response
+    return _entered(request, signed_in)
 
 
 @router.get("/account")
@@ -156,27 +190,6 @@ async def end_key(caller: PageCaller, key_id: UUID) -> Response:
     return await _account_after(caller, revoke_api_key(*caller, key_id), _("The API key is revoked."))
 
 
-@router.post("/account/invitations")
-async def invite(
-    caller: PageCaller,
-    note: Annotated[str, Form(max_length=500)] = "",
-    role: Annotated[Role, Form()] = "member",
-    max_uses: Annotated[int, Form()] = 1,
-    days: Annotated[int, Form()] = 7,
-) -> Response:
-    try:
-        made = await create_invitation(*caller, role=role, note=note, max_uses=max_uses, days=days)
-    except Refused as refused:
-        return await _account(caller, refused)
-    return await _account(caller, secret=made.code, secret_name=_("Invitation code"))
-
-
-@router.post("/account/invitations/{invitation_id}/revoke")
-async def end_invitation(caller: PageCaller, invitation_id: UUID) -> Response:
-    ending = revoke_invitation(*caller, invitation_id)
-    return await _account_after(caller, ending, _("The invitation is revoked."))
-
-
 async def _account_after(caller: Caller, action: Awaitable[object], notice: str) -> Response:
     """The account page, behind something that was done or refused."""
     try:
@@ -192,6 +205,21 @@ async def _account(
     require_person(caller.viewer)
     news = {"notice": notice, "secret": secret, "secret_name": secret_name}
     return fresh_page("account.html", refused, shortest=SHORTEST_PASSWORD, **news, **await account_context(*caller))
+
+
+def _entered(request: Request, signed_in: SignedIn) -> Response:
+    """The first page, for somebody who has just got a session."""
+    response = RedirectResponse("/", status_code=303)
+    give_cookies(request, response, signed_in)
+    return response
+
+
+def _setup_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
+    return fresh_page("setup.html", refused, given=given, shortest=SHORTEST_PASSWORD)
+
+
+def _reset_form(code: str, refused: Refused | None = None) -> HTMLResponse:
+    return fresh_page("reset_password.html", refused, code=code, shortest=SHORTEST_PASSWORD)
 
 
 def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:

@@ -150,6 +150,13 @@ PAGES = (
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
+ADMINISTRATION = (
+    (_("Administration"), _("Health of the server"), "/admin"),
+    (_("Users"), _("Roles, passwords, limits"), "/admin/users"),
+    (_("Backups"), _("Back up and restore everything"), "/admin/backups"),
+    (_("Usage"), _("Tokens and cost"), "/admin/usage"),
+)
+"""Pages for administrators."""
 
 
 async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> HomeView:
@@ -241,7 +248,7 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[dict[s
             .limit(PLACES_SHOWN)
         )
     found = [
-        *((_("Page"), *page) for page in PAGES),
+        *((_("Page"), *page) for page in (*PAGES, *(ADMINISTRATION if viewer.is_administrator else ()))),
         *(
             (_("Story"), shown_name(row.space.name), _story_title(row), f"/conversations/{row.conversation.id}")
             for row in stories

@@ -336,7 +336,9 @@ def size_in_words(size: int) -> str:
     """Bytes as people read them."""
     if size < MILLION:
         return _("{size} kB", size=-(-size // 1000))
-    return _("{size} MB", size=round(size / MILLION, 1))
+    if size < 1000 * MILLION:
+        return _("{size} MB", size=round(size / MILLION, 1))
+    return _("{size} GB", size=round(size / MILLION / 1000, 1))
 
 
 def _arrived(row: FolderImport) -> str:

@@ -14,6 +14,7 @@ from tavernkit.playground.base.languages import (
     gettext,
     messages_of_scripts,
     ngettext,
+    stored_sentence,
     translated,
 )
 from tavernkit.playground.base.languages.catalogues import ENGLISH
@@ -54,6 +55,7 @@ def templates() -> Environment:
     environment.filters["local_time"] = local_time
     environment.filters["number"] = _number
     environment.filters["shown_name"] = shown_name
+    environment.filters["stored_sentence"] = stored_sentence
     environment.filters["in_words"] = in_words
     environment.filters["without_credentials"] = without_credentials
     return environment

@@ -77,7 +77,7 @@ async def read_dry_run_story(work: JobWork, profile: Profile) -> DryRunStory:
     runtime, payload = work.runtime, work.claim.payload
     conversation_id = UUID(payload["conversation_id"])
     async with read_at_one_moment(runtime.database) as session:
-        await check_tokens(session, conversation_id)
+        await check_tokens(session, conversation_id, runtime.clock())
         inputs, speaker = await _inputs(session, work, conversation_id)
         begun = PipelineStart(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
         context = await run_context(session, inputs, conversation_id, begun, ids=None, request=str(work.claim.job_id))

@@ -266,7 +266,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
             raise NotFollowedError(_("The profile was deleted before its pipelines could run."))
         version = await session.get_one(PipelineProfileVersion, (profile.id, run.profile_version))
         conversation = await session.get_one(Conversation, run.conversation_id)
-        await check_tokens(session, conversation.id)
+        await check_tokens(session, conversation.id, runtime.clock())
         turn = PromptTurn(
             conversation=conversation,
             space=await session.get_one(Space, conversation.space_id),

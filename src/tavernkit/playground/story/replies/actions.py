@@ -224,7 +224,7 @@ async def _inputs(work: JobWork, conversation_id: UUID, member_id: UUID, index: 
         gone = _("The conversation was deleted, or you have left it. Open another one.")
         seed = work.claim.job_id.int + index
         turn = await turn_of(session, conversation_id, member_id, kind="impersonate", seed=seed, otherwise=gone)
-        await check_tokens(session, conversation_id)
+        await check_tokens(session, conversation_id, work.runtime.clock())
         return await inputs_for(session, turn, work.runtime.clock())
 
 

@@ -47,7 +47,7 @@ from tavernkit.playground.story.prompting.fitting import (
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
-from tavernkit.playground.story.runs.queries import OverLimitError, check_tokens
+from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
     Claim,
     cancel_run,
@@ -63,6 +63,7 @@ from tavernkit.playground.story.runs.service import (
     seconds_until_due,
     take_up_runs,
 )
+from tavernkit.playground.story.usage.limits import OverLimitError
 
 StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
 T = TypeVar("T")
@@ -221,6 +222,7 @@ class Execution:
             expression=expression,
             usage=usage,
             prompt=self._unkept,
+            model=provider.model,
             debug=debug,
             ids=None if steps is None else steps.ids,
             wordings=None if steps is None else steps.wordings,
@@ -248,7 +250,7 @@ class Execution:
             self._has_replied = run.replied_at is not None
             begun = await pipeline_start(session, runtime, run)
             if not self._has_replied:
-                await check_tokens(session, claim.conversation_id)
+                await check_tokens(session, claim.conversation_id, runtime.clock())
             inputs = await load_inputs(
                 session,
                 claim.run_id,

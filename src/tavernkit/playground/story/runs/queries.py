@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.daily_limits import limits_of
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
@@ -26,6 +26,7 @@ from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.playground.story.usage.limits import OverLimitError, check_day
 from tavernkit.values import Value
 
 
@@ -165,12 +166,8 @@ async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, s
     return [(slot, name) for slot, name in rows]
 
 
-class OverLimitError(TavernKitError):
-    """A space has used as many tokens as its owner allows it."""
-
-
-async def check_tokens(session: AsyncSession, conversation_id: UUID) -> None:
-    """Raise OverLimitError when the conversation's space has used up its tokens."""
+async def check_tokens(session: AsyncSession, conversation_id: UUID, now: datetime) -> None:
+    """Raise OverLimitError when the conversation's space has used up its tokens, or its owner what a day allows."""
     space = (
         await session.scalars(
             select(Space)
@@ -184,3 +181,6 @@ async def check_tokens(session: AsyncSession, conversation_id: UUID) -> None:
         raise OverLimitError(
             _("This space has used {used} of {limit} tokens. Raise the limit in its settings.", used=used, limit=limit)
         )
+    daily = await limits_of(session, space.owner_id)
+    if daily.tokens or daily.cost:
+        await check_day(session, space.owner_id, daily, now)

@@ -189,6 +189,7 @@ async def finish_run(
     state_delta: Mapping[str, Json] | None = None,
     usage: Usage | None = None,
     prompt: PromptRecord | None = None,
+    model: str | None = None,
     debug: dict[str, Any] | None = None,
     ids: ReplyIds | None = None,
     wordings: Wordings | None = None,
@@ -215,7 +216,7 @@ async def finish_run(
             await _end(session, run, "canceled", now, text=text)
             await _append_end_event(session, run, prompt, now)
             return None
-        run.replied_at, run.text, run.debug = now, text, debug or {}
+        run.replied_at, run.text, run.model, run.debug = now, text, model, debug or {}
         for name, figure in figures.items():
             setattr(run, name, figure)
         if not goes_on:

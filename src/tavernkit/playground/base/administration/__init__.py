@@ -1,0 +1,1 @@
+"""What administrators look after: backups, restoring them, and what takes up room."""
