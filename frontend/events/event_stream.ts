@@ -4,7 +4,8 @@ export type Ask =
   | { kind: "leave"; client: string }
   | { kind: "retry" }
 
-// What the stream has for one page. Besides what the server sends, `lost` says that there is no connection now.
+// What the stream has for one page. Besides what the server sends, `lost` says that there is no connection now, and
+// `closed` that this page may not be told anything.
 export interface StreamEvent {
   client: string
   type: string
@@ -29,7 +30,7 @@ export const PIPELINE_EVENTS = [
   "pipeline.step.done",
   "artifact.updated",
 ]
-const EVENTS = ["hello", "streams", "text", "copilot", "closed", ...PIPELINE_EVENTS]
+const EVENTS = ["hello", "streams", "text", "copilot", "presence", "typing", "closed", ...PIPELINE_EVENTS]
 
 // Pages say this often that they are still there; one that crashed says nothing.
 export const STILL_HERE_MS = 20_000
@@ -142,7 +143,7 @@ export class EventStream {
     if (type === "hello") this.pause = FIRST_PAUSE_MS
     if (type === "closed") {
       this.reopenIn(LONGEST_PAUSE_MS)
-      this.say("lost", conversation)
+      this.say("closed", conversation)
       return
     }
     if (seq !== undefined) this.carried.set(conversation, Math.max(this.carried.get(conversation) ?? 0, seq))

@@ -57,6 +57,7 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.imports import router as imports
+from tavernkit.playground.edge.pages.joining import router as joining
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
 from tavernkit.playground.edge.pages.lorebooks import router as lorebooks
@@ -82,7 +83,7 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
-    *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces),
+    *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining),
     *(dry_runs, pipelines, artifacts, imports, exports, documentation),
 )
 NOUNS = (

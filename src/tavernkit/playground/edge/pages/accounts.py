@@ -67,20 +67,26 @@ async def sign_out_here(request: Request, runtime: AppRuntime) -> Response:
 
 
 @router.get("/sign-up")
-async def sign_up_page() -> HTMLResponse:
-    return _sign_up_form({"code": "", "name": "", "email": ""})
+async def sign_up_page(next: str = "/") -> HTMLResponse:
+    return _sign_up_form({"code": "", "name": "", "email": ""}, next=next)
 
 
 @router.post("/sign-up")
 async def sign_up_here(
-    request: Request, runtime: AppRuntime, code: Short, name: Short, password: Password, email: Short = ""
+    request: Request,
+    runtime: AppRuntime,
+    code: Short,
+    name: Short,
+    password: Password,
+    email: Short = "",
+    next: Text = "/",
 ) -> Response:
     visit = visit_of(request)
     try:
         signed_in = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
     except Refused as refused:
-        return _sign_up_form({"code": code, "name": name, "email": email}, refused)
-    response = RedirectResponse("/", status_code=303)
+        return _sign_up_form({"code": code, "name": name, "email": email}, refused, next=next)
+    response = RedirectResponse(_inside(next), status_code=303)
     give_cookies(request, response, signed_in)
     return response
 
@@ -194,8 +200,8 @@ async def _account(
     return fresh_page("account.html", refused, shortest=SHORTEST_PASSWORD, **news, **await account_context(*caller))
 
 
-def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
-    return fresh_page("sign_up.html", refused, given=given, shortest=SHORTEST_PASSWORD)
+def _sign_up_form(given: dict[str, str], refused: Refused | None = None, *, next: str) -> HTMLResponse:
+    return fresh_page("sign_up.html", refused, given=given, next=_inside(next), shortest=SHORTEST_PASSWORD)
 
 
 def _inside(path: str) -> str:

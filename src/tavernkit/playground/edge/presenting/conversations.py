@@ -17,7 +17,13 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import OverlayView, overlay_views
 from tavernkit.playground.edge.presenting.home import model_name
-from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_views, permissions_of
+from tavernkit.playground.edge.presenting.messages import (
+    MessagePermissions,
+    MessageView,
+    is_among_people,
+    message_views,
+    permissions_of,
+)
 from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
 from tavernkit.playground.edge.presenting.runs import TurnsView, copilot_steps, turns_view
 from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
@@ -27,7 +33,6 @@ from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
-from tavernkit.playground.story.runs.speakers import may_speak
 from tavernkit.values import Value
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
@@ -38,6 +43,13 @@ SHOWN: Mapping[str, ShownStatus] = {
     "failed": "failed",
     "canceled": "canceled",
 }
+
+
+MUTE_NOTES = {
+    "muted": _("You are muted here. The owner of the space can unmute you."),
+    "observer": _("You are an observer here: you can read, but not write."),
+}
+"""Why members may not write, by how they take part."""
 
 
 class RunView(Value, frozen=True, kw_only=True):
@@ -62,7 +74,10 @@ class RunView(Value, frozen=True, kw_only=True):
 
 
 class ConversationView(Value, frozen=True, kw_only=True):
-    """The chat page. `older_before` is the number of the first message shown, when there are older ones."""
+    """The chat page. `older_before` is the number of the first message shown, when there are older ones.
+
+    `is_shared`: other people may be there, who see that one is and types. `mute_note` is why a member may not write.
+    """
 
     id: str
     title: str
@@ -76,6 +91,8 @@ class ConversationView(Value, frozen=True, kw_only=True):
     has_model: bool
     persona_name: str
     can_write: bool = True
+    is_shared: bool = False
+    mute_note: str = ""
     is_archived: bool = False
     may_restore: bool = False
     turns: TurnsView = TurnsView(conversation_id="")
@@ -120,7 +137,9 @@ async def conversation_view(
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name=await _persona_name(session, conversation_id, access, messages),
-            can_write=permissions.can_take_part and may_speak(access.member),
+            can_write=permissions.can_speak,
+            is_shared=is_among_people(access),
+            mute_note=_mute_note(access),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(access),
             turns=await turns_view(session, conversation),
@@ -132,6 +151,13 @@ async def conversation_view(
             background_sha256=space.background_sha256,
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
+
+
+def _mute_note(access: SpaceAccess) -> str:
+    """Why a member of the space may not write, where that is because of how they take part."""
+    if access.member is None:
+        return ""
+    return MUTE_NOTES.get(access.member.participation, "")
 
 
 async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView:

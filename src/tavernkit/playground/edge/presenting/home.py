@@ -31,6 +31,7 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.access.documents import SpaceKind
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
@@ -110,6 +111,7 @@ class NewStoryView(Value, frozen=True, kw_only=True):
     more: str = ""
     is_first: bool = True
     name: str = ""
+    kind: SpaceKind = "playground"
     error: str = ""
 
 
@@ -173,6 +175,7 @@ async def new_story_view(
     character_ids: Sequence[UUID] = (),
     persona_id: UUID | Literal["default", "auto"] | None = "default",
     name: str = "",
+    kind: SpaceKind = "playground",
     search: str = "",
     after: str | None = None,
     error: str = "",
@@ -201,6 +204,7 @@ async def new_story_view(
         ),
         is_automatic=persona_id == "auto" if is_connected else None,
         name=name,
+        kind=kind,
         error=error,
     )
 

@@ -31,6 +31,7 @@ from tavernkit.playground.base.database.models import (
     Persona,
     Run,
     Space,
+    SpaceInvitation,
     SpaceMembership,
     User,
 )
@@ -67,6 +68,14 @@ class SpaceAccess(Value, frozen=True, kw_only=True):
     level: Access
 
 
+class InvitedSpace(Value, frozen=True, kw_only=True):
+    """What an invitation says: where it leads to, and who has made it."""
+
+    invitation: SpaceInvitation
+    space: Space
+    inviter: str
+
+
 async def space_for(
     session: AsyncSession,
     space_id: UUID,
@@ -89,6 +98,30 @@ async def space_for(
         raise not_found(what)
     _require(access, needs, even_archived=even_archived)
     return access
+
+
+async def invited_space(session: AsyncSession, code_hash: str, now: datetime, *, lock: bool = False) -> InvitedSpace:
+    """The space that an open invitation leads to. Who made it must still be in charge of the space."""
+    query = (
+        select(SpaceInvitation, Space, User.name)
+        .join(Space, Space.id == SpaceInvitation.space_id)
+        .join(User, User.id == SpaceInvitation.created_by_id)
+        .where(
+            SpaceInvitation.code_hash == code_hash,
+            SpaceInvitation.revoked_at.is_(None),
+            SpaceInvitation.expires_at > now,
+            Space.status == "active",
+            User.status == "active",
+            or_(Space.owner_id == User.id, User.role == "administrator"),
+        )
+    )
+    row = (
+        await session.execute(query.with_for_update(of=[Space, SpaceInvitation], key_share=True) if lock else query)
+    ).one_or_none()
+    if row is None:
+        raise Refused("not_found", _("This invitation is unknown, expired or revoked. Ask for a new link."))
+    invitation, space, inviter = row
+    return InvitedSpace(invitation=invitation, space=space, inviter=inviter)
 
 
 async def member_for(

@@ -41,7 +41,7 @@ from tavernkit.playground.story.access.access import (
     story_user,
     usable_characters,
 )
-from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.story.access.documents import SpaceKind, SpaceOut
 from tavernkit.playground.story.access.personas import connected_persona
 from tavernkit.playground.story.conversations.service import (
     _CHUNK,
@@ -154,7 +154,7 @@ async def create_space(
     runtime: Runtime,
     viewer: Viewer,
     *,
-    kind: Literal["playground", "discussion"] = "playground",
+    kind: SpaceKind = "playground",
     name: str = "",
     character_ids: Sequence[UUID] = (),
     persona_id: UUID | Literal["auto"] | None = None,
