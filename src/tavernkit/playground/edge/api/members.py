@@ -95,10 +95,10 @@ async def invite(caller: ApiCaller, space_id: UUID, body: SpaceInvitationIn) -> 
     return NewSpaceInvitationOut.of_row(made.row, code=made.code, address=made.address)
 
 
-@router.delete("/space_invitations/{invitation_id}", status_code=204, responses=documented())
-async def end_invitation(caller: ApiCaller, invitation_id: UUID) -> None:
+@router.delete("/space_invitations/{space_invitation_id}", status_code=204, responses=documented())
+async def end_invitation(caller: ApiCaller, space_invitation_id: UUID) -> None:
     """Revoke an invitation. Who has joined with it stays."""
-    await revoke_space_invitation(*caller, invitation_id)
+    await revoke_space_invitation(*caller, space_invitation_id)
 
 
 @router.post("/space_invitations/accept", responses=documented(409))

@@ -101,9 +101,9 @@ async def invite(
     return await _answer(caller, conversation_id, save(), link=made)
 
 
-@router.post("/invitations/{invitation_id}/revoke")
-async def revoke(caller: PageCaller, conversation_id: UUID, invitation_id: UUID) -> Response:
-    return await _answer(caller, conversation_id, revoke_space_invitation(*caller, invitation_id))
+@router.post("/invitations/{space_invitation_id}/revoke")
+async def revoke(caller: PageCaller, conversation_id: UUID, space_invitation_id: UUID) -> Response:
+    return await _answer(caller, conversation_id, revoke_space_invitation(*caller, space_invitation_id))
 
 
 @router.post("/{member_id}/owner")

@@ -89,8 +89,8 @@ class FeedView(Value, frozen=True, kw_only=True):
 
 
 class VariableView(Value, frozen=True, kw_only=True):
-    """A chat variable: what stands in its box, whether that is JSON, and what it was when it was read; `current` is what
-    it holds, where something else stands in the box."""
+    """A chat variable: what stands in its box, whether that is JSON, and what it was when it was read; `current` is
+    what it holds, where something else stands in the box."""
 
     name: str
     text: str

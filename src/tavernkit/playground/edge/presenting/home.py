@@ -32,6 +32,7 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.access.documents import SpaceKind
+from tavernkit.playground.story.access.sharing import is_usable
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
@@ -370,8 +371,7 @@ async def _usable_characters(
 
 
 def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
-    is_theirs = or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None))
-    return and_(is_theirs, Character.status == "ready")
+    return and_(is_usable(Character, viewer.user_id), Character.status == "ready")
 
 
 def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:

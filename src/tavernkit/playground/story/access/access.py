@@ -291,23 +291,6 @@ async def append_space_event(session: AsyncSession, space_id: UUID, kind: str, n
 UNNAMED = "Somebody"
 
 
-async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character]:
-    """The characters in the order of their ids, if this person may use all of them."""
-    found = {
-        row.id: row
-        for row in await session.scalars(
-            select(Character).where(
-                Character.id.in_(ids),
-                Character.status == "ready",
-                or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
-            )
-        )
-    }
-    if len(found) < len(set(ids)):
-        raise not_found(_("character"))
-    return [found[id] for id in ids]
-
-
 async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
     """One of the person's own personas."""
     query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)

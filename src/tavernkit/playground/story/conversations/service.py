@@ -41,6 +41,7 @@ from tavernkit.playground.story.access.access import (
     space_for,
     story_user,
 )
+from tavernkit.playground.story.access.sharing import is_usable_in
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
 from tavernkit.playground.story.paths.variables import read_globals
@@ -80,15 +81,17 @@ async def greet(
     to: LibraryUser,
 ) -> None:
     """Let each character say its first message; the alternatives are further swipes of it."""
+    space = await session.get_one(Space, conversation.space_id)
     cards = {
         row.id: library_character(row)
         for row in await session.scalars(
             select(Character).where(
-                Character.id.in_([speaker.character_id for speaker in speakers]), Character.status == "ready"
+                Character.id.in_([speaker.character_id for speaker in speakers]),
+                Character.status == "ready",
+                is_usable_in(Character, space),
             )
         )
     }
-    space = await session.get_one(Space, conversation.space_id)
     global_variables = await read_globals(session, space.owner_id)
     now = await time_of(session, space.owner_id, runtime.clock())
     names = [speaker.cached_display_name for speaker in speakers]

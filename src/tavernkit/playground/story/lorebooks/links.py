@@ -33,7 +33,13 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
-from tavernkit.playground.story.lorebooks.queries import PLACES, links_of, lorebook_of, newest_lorebooks
+from tavernkit.playground.story.lorebooks.queries import (
+    PLACES,
+    links_of,
+    lorebook_of,
+    newest_lorebooks,
+    usable_lorebook,
+)
 from tavernkit.values import Json, Value
 
 
@@ -331,7 +337,7 @@ async def may_change_links(session: AsyncSession, viewer: Viewer, place: LinkPla
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
     async with runtime.database.write() as session:
-        book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
+        book = await usable_lorebook(session, viewer, new.lorebook_id, lock=True)
         place = new.as_columns()
         await _check_place(session, viewer, place, changing=True)
         there = await links_of(session, **place)

@@ -31,9 +31,9 @@ from tavernkit.playground.story.access.access import (
     next_position,
     persona_of,
     space_for,
-    usable_characters,
 )
 from tavernkit.playground.story.access.documents import MAX_HUMANS, MemberOut, SpaceOut
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in, was_removed
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
@@ -25,6 +25,7 @@ from tavernkit.playground.story.access.access import (
     member_for,
     space_for,
 )
+from tavernkit.playground.story.access.sharing import is_usable
 from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
 from tavernkit.playground.story.settings.sillytavern_file import read_sillytavern_file
@@ -67,7 +68,7 @@ async def _refuse_unknown(
             select(Preset.id).where(
                 Preset.id == id,
                 Preset.kind.in_(wanted),
-                or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)),
+                is_usable(Preset, viewer.user_id),
             )
         )
     if found is None:

@@ -39,10 +39,10 @@ from tavernkit.playground.story.access.access import (
     persona_of,
     space_for,
     story_user,
-    usable_characters,
 )
 from tavernkit.playground.story.access.documents import SpaceKind, SpaceOut
 from tavernkit.playground.story.access.personas import connected_persona
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.conversations.service import (
     _CHUNK,
     FIRST_TITLE,
