@@ -12,7 +12,7 @@ from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller
 from tavernkit.playground.story.members.invitations import accept_invitation, read_invitation
 
-router = APIRouter(prefix="/join", include_in_schema=False)
+router = APIRouter(prefix="/join")
 
 Code = Annotated[str, Path(max_length=100)]
 

@@ -16,7 +16,7 @@ from tavernkit.playground.edge.web.forms import fresh_page, refusal_of
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor
 from tavernkit.playground.story.access.sharing import NounColumn, share, unshare
 
-router = APIRouter(prefix="/shares", include_in_schema=False)
+router = APIRouter(prefix="/shares")
 
 
 def _shared(
