@@ -48,6 +48,8 @@ export class EventStream {
   private source: EventSource | undefined
   // What the open connection carries, and how far each conversation has come in it.
   private readonly carried = new Map<string, number>()
+  // Who was last there, for pages that come to an open connection.
+  private readonly present = new Map<string, string>()
   private pause = FIRST_PAUSE_MS
   private reopening: ReturnType<typeof setTimeout> | undefined
   private reopensAt = Infinity
@@ -82,6 +84,8 @@ export class EventStream {
     } else if (this.isConnected(conversation)) {
       watcher.isOpen = true
       this.deliver({ client, type: "hello", seq: undefined, data: "{}" })
+      const data = this.present.get(conversation)
+      if (data !== undefined) this.deliver({ client, type: "presence", seq: undefined, data })
     }
   }
 
@@ -114,6 +118,7 @@ export class EventStream {
     this.source?.close()
     this.source = undefined
     this.carried.clear()
+    this.present.clear()
   }
 
   private open(): void {
@@ -141,6 +146,7 @@ export class EventStream {
     const [conversation = "", number] = lastEventId.split(":")
     const seq = number === undefined ? undefined : Number(number)
     if (type === "hello") this.pause = FIRST_PAUSE_MS
+    if (type === "presence") this.present.set(conversation, data)
     if (type === "closed") {
       this.reopenIn(LONGEST_PAUSE_MS)
       this.say("closed", conversation)

@@ -27,7 +27,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.access.sharing import may_edit
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.characters.cards import (
     LABELS,
     all_tags,

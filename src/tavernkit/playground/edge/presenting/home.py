@@ -31,8 +31,8 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.access.access import is_usable
 from tavernkit.playground.story.access.documents import SpaceKind
-from tavernkit.playground.story.access.sharing import is_usable
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id

@@ -22,7 +22,7 @@ from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.edge.presenting.lore_entry import AS_SET, POSITIONS, entry_name
 from tavernkit.playground.edge.presenting.panel import ChoiceView
 from tavernkit.playground.edge.web.forms import one_newline, understood
-from tavernkit.playground.story.access.sharing import may_edit
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.lorebooks.documents import BulkAction, BulkChange, EntryFilter, PatchLorebook
 from tavernkit.playground.story.lorebooks.queries import (
     NO_FILTER,

@@ -22,9 +22,8 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
-from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
+from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, is_usable_in
 from tavernkit.playground.story.access.personas import locked_personas
-from tavernkit.playground.story.access.sharing import is_usable_in
 from tavernkit.playground.story.lorebooks.queries import card_book, lorebooks_page
 from tavernkit.values import Value
 

@@ -20,7 +20,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.views.preset_fields import FieldGroup, groups_of, provider_kinds
 from tavernkit.playground.edge.views.preset_looks import PROMPT_ROLES
-from tavernkit.playground.story.access.sharing import may_edit
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER, listed_prompts, other_orders
 from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
 from tavernkit.playground.story.previews.presets import PresetTokens, measure_preset

@@ -28,7 +28,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
-from tavernkit.playground.story.access.sharing import is_usable
+from tavernkit.playground.story.access.access import is_usable
 
 
 async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob | None:

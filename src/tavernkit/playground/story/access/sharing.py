@@ -1,8 +1,6 @@
-"""Characters, lorebooks and presets that their owners share: who may read and use them, and where.
+"""Sharing characters, lorebooks and presets, with a space or with everybody; who may use them is decided in `access`.
 
-Others may read what is shared with them, and use it; only the owner changes it. A story may use what belongs to its
-space's people or is shared with them. What is no longer shared stays in the story as it was said, and its prompts leave
-it out and say so.
+What is no longer shared stays in a story as it was said, and its prompts leave it out and say so.
 """
 
 from __future__ import annotations
@@ -10,21 +8,27 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, exists, or_, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, Lorebook, Preset, Share, Space, SpaceMembership
+from tavernkit.playground.base.database.models import Character, Lorebook, Preset, Share, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, append_space_event, space_for
+from tavernkit.playground.story.access.access import (
+    Access,
+    Noun,
+    NounType,
+    append_space_event,
+    is_usable,
+    is_usable_in,
+    space_for,
+    spaces_of,
+)
 from tavernkit.values import Value
 
-Noun: TypeAlias = Character | Lorebook | Preset
-NounType: TypeAlias = type[Character] | type[Lorebook] | type[Preset]
 NounColumn: TypeAlias = Literal["character_id", "lorebook_id", "preset_id"]
 
 NOUNS: dict[NounColumn, tuple[NounType, str]] = {
@@ -37,50 +41,10 @@ MOST_SHARES = 100
 """With so many spaces something can be shared."""
 
 
-def is_usable(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
-    """True of what a person may read and use: their own, everybody's, and what is shared with them."""
-    return or_(noun.owner_id == user_id, noun.owner_id.is_(None), is_shared_with(noun, user_id))
-
-
-def is_shared_with(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
-    """True of what others share with a person: with everybody, or with a space that the person is in."""
-    return exists().where(
-        _column(noun) == noun.id, or_(Share.space_id.is_(None), Share.space_id.in_(_spaces_of(user_id)))
-    )
-
-
-def is_others(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
-    """True of what is not a person's own, and which they may use all the same."""
-    is_foreign = and_(noun.owner_id != user_id, is_shared_with(noun, user_id))
-    return or_(noun.owner_id.is_(None), is_foreign)
-
-
-def is_usable_in(noun: NounType, space: Space) -> ColumnElement[bool]:
-    """True of what the stories of a space may use: what belongs to somebody who is in it, is everybody's, or is shared
-    with the space or with its owner."""
-    people = select(SpaceMembership.user_id).where(
-        SpaceMembership.space_id == space.id, SpaceMembership.status == "active", SpaceMembership.user_id.is_not(None)
-    )
-    return or_(
-        noun.owner_id.is_(None),
-        noun.owner_id == space.owner_id,
-        noun.owner_id.in_(people),
-        exists().where(
-            _column(noun) == noun.id,
-            or_(Share.space_id.is_(None), Share.space_id == space.id, Share.space_id.in_(_spaces_of(space.owner_id))),
-        ),
-    )
-
-
 async def is_allowed_in(session: AsyncSession, row: Noun, space: Space) -> bool:
     """Whether the stories of a space may use something."""
     noun = type(row)
     return await session.scalar(select(noun.id).where(noun.id == row.id, is_usable_in(noun, space))) is not None
-
-
-def may_edit(row: Noun, viewer: Viewer) -> bool:
-    """Whether somebody who may use it may also change it: owners do, and administrators what is everybody's."""
-    return row.owner_id == viewer.user_id or (row.owner_id is None and viewer.is_administrator)
 
 
 async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character]:
@@ -123,7 +87,7 @@ async def shares_of(
         used = {place.share.space_id for place in places}
         spaces = await session.scalars(
             select(Space)
-            .where(Space.id.in_(_spaces_of(viewer.user_id)), Space.status == "active", Space.kind == "discussion")
+            .where(Space.id.in_(spaces_of(viewer.user_id)), Space.status == "active", Space.kind == "discussion")
             .order_by(Space.name, Space.id)
             .limit(MOST_SHARES)
         )
@@ -184,20 +148,3 @@ async def _own(session: AsyncSession, viewer: Viewer, column: NounColumn, id: UU
 async def _announce(session: AsyncSession, runtime: Runtime, space_id: UUID | None) -> None:
     if space_id is not None:
         await append_space_event(session, space_id, "members", runtime.clock())
-
-
-def _column(noun: NounType) -> InstrumentedAttribute[UUID | None]:
-    columns: dict[NounType, InstrumentedAttribute[UUID | None]] = {
-        Character: Share.character_id,
-        Lorebook: Share.lorebook_id,
-        Preset: Share.preset_id,
-    }
-    return columns[noun]
-
-
-def _spaces_of(user_id: UUID) -> Select[UUID]:
-    return (
-        select(SpaceMembership.space_id)
-        .join(Space, Space.id == SpaceMembership.space_id)
-        .where(SpaceMembership.user_id == user_id, SpaceMembership.status == "active", Space.status != "deleting")
-    )

@@ -23,8 +23,8 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
+from tavernkit.playground.story.access.access import is_others, is_usable, may_edit
 from tavernkit.playground.story.access.blobs import visible_characters
-from tavernkit.playground.story.access.sharing import is_others, is_usable, may_edit
 from tavernkit.playground.story.characters.cards import all_tags, fold, searched_tags
 from tavernkit.values import Value
 

@@ -37,11 +37,11 @@ from tavernkit.playground.story.access.access import (
     active_members,
     append_space_event,
     conversation_for,
+    is_usable_in,
     require_in_use,
     space_for,
     story_user,
 )
-from tavernkit.playground.story.access.sharing import is_usable_in
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
 from tavernkit.playground.story.paths.variables import read_globals

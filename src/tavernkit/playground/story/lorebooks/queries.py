@@ -30,7 +30,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.sharing import is_others, is_usable, is_usable_in, may_edit
+from tavernkit.playground.story.access.access import is_others, is_usable, is_usable_in, may_edit
 from tavernkit.playground.story.lorebooks.documents import EntryFilter
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value

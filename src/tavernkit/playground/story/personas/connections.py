@@ -14,7 +14,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.access import Access, conversation_for, is_usable
 from tavernkit.playground.story.access.personas import (
     character_key,
     lock_to,
@@ -22,7 +22,7 @@ from tavernkit.playground.story.access.personas import (
     named_persona,
     unlock,
 )
-from tavernkit.playground.story.access.sharing import is_usable, usable_characters
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.personas.documents import ConnectionOut
 from tavernkit.playground.story.personas.files import MAX_CONNECTIONS, Connection
 from tavernkit.playground.story.personas.queries import avatar_of, persona_for

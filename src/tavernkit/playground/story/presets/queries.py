@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Preset, SiteSetting, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.access.sharing import is_usable
+from tavernkit.playground.story.access.access import is_usable
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.risuai.files import (
     is_preset_file,

@@ -24,7 +24,8 @@ from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.access.sharing import is_allowed_in, may_edit
+from tavernkit.playground.story.access.access import may_edit
+from tavernkit.playground.story.access.sharing import is_allowed_in
 from tavernkit.playground.story.presets.blank import blank_preset, plain_preset
 from tavernkit.playground.story.presets.cards import with_card, with_changed_card, with_moved_card, without_card
 from tavernkit.playground.story.presets.documents import (

@@ -16,9 +16,8 @@ from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.story.access.access import story_user
+from tavernkit.playground.story.access.access import is_usable_in, story_user
 from tavernkit.playground.story.access.personas import character_key, members_with_locks
-from tavernkit.playground.story.access.sharing import is_usable_in
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole

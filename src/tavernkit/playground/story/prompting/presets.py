@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.kinds import kind_of
-from tavernkit.playground.story.access.sharing import is_usable_in
+from tavernkit.playground.story.access.access import is_usable_in
 from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset, default_preset_id
 from tavernkit.playground.story.settings_schema.models import LlmGroup, ModelGroup, StorySettings
 from tavernkit.risuai.module import Module

@@ -22,8 +22,7 @@ from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.access.sharing import may_edit
+from tavernkit.playground.story.access.access import Access, may_edit, space_for
 from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.characters.service import edit_character
 from tavernkit.playground.story.presets.documents import PatchPreset

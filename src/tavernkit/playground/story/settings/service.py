@@ -22,10 +22,10 @@ from tavernkit.playground.story.access.access import (
     append_space_event,
     conversation_for,
     conversation_to_change,
+    is_usable,
     member_for,
     space_for,
 )
-from tavernkit.playground.story.access.sharing import is_usable
 from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
 from tavernkit.playground.story.settings.sillytavern_file import read_sillytavern_file
