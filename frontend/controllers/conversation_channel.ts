@@ -93,6 +93,8 @@ export default class ConversationChannel extends Controller<HTMLElement> {
   }
 
   private lost(): void {
+    // Who may not read any more is told that, and not that something is wrong with the connection.
+    if (!this.closedTarget.hidden) return
     if (!this.complaining) this.complaining = window.setTimeout(() => (this.lostTarget.hidden = false), QUIET_MS)
   }
 

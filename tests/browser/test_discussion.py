@@ -71,7 +71,7 @@ def begin_discussion(page: Page) -> str:
     page.wait_for_url("**/conversations/*")
     Story(page).change_space(reply_order="list")
     panel = open_members(page)
-    panel.get_by_label("People").fill("5")
+    panel.get_by_label("People", exact=True).fill("5")
     panel.get_by_role("button", name="Create invitation link").click()
     return panel.get_by_label("Copy this link now").input_value()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.tokens import fingerprint, new_invitation_code
@@ -54,6 +54,8 @@ async def invite_to_space(
                 "Other people need an account here first. Set your own password, then invite them to the site."
             )
             raise Refused("conflict", sentence)
+        is_over = (SpaceInvitation.space_id == space_id, SpaceInvitation.expires_at <= now)
+        await session.execute(delete(SpaceInvitation).where(*is_over))
         if len(await _open(session, space_id, now)) >= MOST_OPEN:
             raise Refused("conflict", _("This space has too many open invitations. Revoke one first."))
         row = SpaceInvitation(
