@@ -144,6 +144,8 @@ async def test_a_story_without_what_is_no_longer_shared_stays_readable_and_says_
         settings = {"model": {"preset_id": library.preset_id}, "space": {"card_handling_mode": "append"}}
         await said(ben, "PATCH", f"/spaces/{space['id']}/settings", {"settings_version": 0, "settings": settings})
         await said(ben, "POST", "/lorebook_links", {"lorebook_id": library.lorebook_id, "space_id": space["id"]})
+        # Where others use it is not told to its owner.
+        assert await said(library.ann, "GET", f"/lorebook_links?lorebook_id={library.lorebook_id}") == []
         text, warnings = await prompt_of(ben, conversation)
         assert all(words in text for words in ("lighthouse keeper", "The sea is grey", "Write like the tide"))
         assert "not_shared" not in warnings

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, exists, or_, select, true, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, exists, or_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -31,7 +31,7 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
+from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for, spaces_of
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.queries import (
     PLACES,
@@ -243,7 +243,7 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> li
 
 
 async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> list[LinkedPlace]:
-    """Where a book is in use, by kind and name of the place."""
+    """Where a book is in use, by kind and name of the place; where others use a shared one is their own business."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
         around = aliased(Space)
@@ -254,7 +254,20 @@ async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> 
             .outerjoin(around, around.id == Conversation.space_id)
             .outerjoin(Character, Character.id == LorebookLink.character_id)
             .outerjoin(Persona, Persona.id == LorebookLink.persona_id)
-            .where(LorebookLink.lorebook_id == book.id)
+            .where(
+                LorebookLink.lorebook_id == book.id,
+                or_(
+                    LorebookLink.user_id == viewer.user_id,
+                    Persona.owner_id == viewer.user_id,
+                    Character.owner_id == viewer.user_id,
+                    and_(LorebookLink.character_id.is_not(None), Character.owner_id.is_(None)),
+                    LorebookLink.space_id.in_(spaces_of(viewer.user_id)),
+                    and_(
+                        around.id.in_(spaces_of(viewer.user_id)),
+                        or_(Conversation.visibility != "private", around.owner_id == viewer.user_id),
+                    ),
+                ),
+            )
         )
         found = [
             LinkedPlace(link=link, book=book.name, name=next((name for name in names if name is not None), ""))
