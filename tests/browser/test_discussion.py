@@ -75,6 +75,7 @@ def begin_discussion(page: Page) -> str:
     page.get_by_role("radio", name=re.compile("No persona")).check()
     page.get_by_label("Story name").fill("Club")
     assert_accessible(page)
+    show(page, DESKTOP, "light")
     page.get_by_role("button", name="Create story").click()
     page.wait_for_url("**/conversations/*")
     Story(page).change_space(reply_order="list")
@@ -105,6 +106,7 @@ def test_two_people_and_three_characters_play_a_round_and_each_sees_what_they_ma
     guest = open_window(server, expected_complaint="403|404")
     make_account(guest, link, invitations[0], "Mia")
     assert_accessible(guest)
+    show(guest, DESKTOP, "light")
     join(guest)
     guest.get_by_role("link", name="Main", exact=True).click()
     mias = Story(guest)
@@ -181,10 +183,10 @@ def test_a_person_who_is_removed_is_told_that_the_conversation_is_closed(
 def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over(
     open_window: OpenWindow, server: ServerProcess, invitations: list[str]
 ) -> None:
-    page = open_window(server)
+    page = open_window(server, expected_complaint="409")
     olga(page, invitations)
     link = begin_discussion(page)
-    guest = open_window(server, size=PHONE)
+    guest = open_window(server, size=PHONE, expected_complaint="404")
     make_account(guest, link, invitations[0], "Eve")
     join(guest)
     guest.goto(page.url)
@@ -196,11 +198,11 @@ def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over
     assert_accessible(guest)
     panel = open_members(page)
     expect(panel.get_by_role("heading", name="Countess", exact=True)).to_be_visible()
-    panel.get_by_label("This conversation").select_option("private")
+    panel.get_by_label("This conversation", exact=True).select_option("private")
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
     expect(panel.get_by_text("1 private conversation")).to_be_visible()
-    panel.get_by_label("This conversation").select_option("shared")
+    panel.get_by_label("This conversation", exact=True).select_option("shared")
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
     expect(panel.get_by_role("heading", name="Invite people")).to_have_count(0)
@@ -208,7 +210,10 @@ def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over
     assert_accessible(page)
 
 
-def test_a_variable_and_a_swipe_are_changed_by_hand_and_a_stale_change_is_kept(page: Page) -> None:
+def test_a_variable_and_a_swipe_are_changed_by_hand_and_a_stale_change_is_kept(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page = open_window(site, expected_complaint="409")
     story = begin_story(page)
     address = f"/conversations/{story.conversation_id}"
     ask_api(page, "PUT", f"{address}/variables/mood", {"value": "calm"})

@@ -122,6 +122,7 @@ async def add_member(
                 current=MemberOut.of(member),
             )
         if user_id is not None:
+            require_discussion(access.space)
             active = select(User.id).where(User.id == user_id, User.status == "active")
             existing(await session.scalar(active), _("person"))
         if character_id is not None:
