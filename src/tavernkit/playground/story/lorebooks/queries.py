@@ -309,8 +309,8 @@ async def books_for(
     persona_id: UUID | None = None,
     cache: BookCache = _CACHE,
 ) -> BooksInPlay:
-    """The books for what `speaker` says next to the person with this persona; at most three statements
-    besides the one for the space, which prompts have read already.
+    """The books for what `speaker` says next to the person with this persona; at most three statements, besides the one
+    for the space, which prompts have read already.
 
     Not for a transaction that has changed a book itself.
     """
