@@ -35,6 +35,7 @@ import ModelPicker from "./controllers/model_picker"
 import Overlay from "./controllers/overlay"
 import PageDraft from "./controllers/page_draft"
 import PanelNews from "./controllers/panel_news"
+import People from "./controllers/people"
 import PictureViewer from "./controllers/picture_viewer"
 import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
@@ -109,6 +110,7 @@ application.register("model-picker", ModelPicker)
 application.register("overlay", Overlay)
 application.register("page-draft", PageDraft)
 application.register("panel-news", PanelNews)
+application.register("people", People)
 application.register("picture-viewer", PictureViewer)
 application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)

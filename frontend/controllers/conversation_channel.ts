@@ -12,10 +12,11 @@ const HIDDEN_MS = 10_000
 // The events of this page: changes to the page, and the words of a reply while it is written. All pages of a browser
 // share one connection, and a page that nobody sees has no part in it.
 export default class ConversationChannel extends Controller<HTMLElement> {
-  static override targets = ["lost"]
+  static override targets = ["lost", "closed"]
   static override values = { conversation: String, after: Number, worker: String }
 
   declare readonly lostTarget: HTMLElement
+  declare readonly closedTarget: HTMLElement
   declare readonly conversationValue: string
   declare readonly workerValue: string
   // The last event this page has seen. It stands in the page, because it describes the page.
@@ -70,6 +71,7 @@ export default class ConversationChannel extends Controller<HTMLElement> {
   private receive({ type, seq, data }: StreamEvent): void {
     if (type === "hello") this.opened()
     else if (type === "lost") this.lost()
+    else if (type === "closed") this.closedTarget.hidden = false
     else if (type === "streams") this.changed(seq, data)
     else this.pass(PIPELINE_EVENTS.includes(type) ? "pipeline" : type, data)
   }
@@ -81,6 +83,7 @@ export default class ConversationChannel extends Controller<HTMLElement> {
   private opened(): void {
     this.fallSilent()
     this.lostTarget.hidden = true
+    this.closedTarget.hidden = true
     this.dispatch("open", { target: document, prefix: "channel" })
   }
 
@@ -90,6 +93,8 @@ export default class ConversationChannel extends Controller<HTMLElement> {
   }
 
   private lost(): void {
+    // Who may not read any more is told that, and not that something is wrong with the connection.
+    if (!this.closedTarget.hidden) return
     if (!this.complaining) this.complaining = window.setTimeout(() => (this.lostTarget.hidden = false), QUIET_MS)
   }
 

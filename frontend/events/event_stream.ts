@@ -4,7 +4,8 @@ export type Ask =
   | { kind: "leave"; client: string }
   | { kind: "retry" }
 
-// What the stream has for one page. Besides what the server sends, `lost` says that there is no connection now.
+// What the stream has for one page. Besides what the server sends, `lost` says that there is no connection now, and
+// `closed` that this page may not be told anything.
 export interface StreamEvent {
   client: string
   type: string
@@ -29,7 +30,7 @@ export const PIPELINE_EVENTS = [
   "pipeline.step.done",
   "artifact.updated",
 ]
-const EVENTS = ["hello", "streams", "text", "copilot", "closed", ...PIPELINE_EVENTS]
+const EVENTS = ["hello", "streams", "text", "copilot", "presence", "typing", "closed", ...PIPELINE_EVENTS]
 
 // Pages say this often that they are still there; one that crashed says nothing.
 export const STILL_HERE_MS = 20_000
@@ -47,6 +48,8 @@ export class EventStream {
   private source: EventSource | undefined
   // What the open connection carries, and how far each conversation has come in it.
   private readonly carried = new Map<string, number>()
+  // Who was last there, for pages that come to an open connection.
+  private readonly present = new Map<string, string>()
   private pause = FIRST_PAUSE_MS
   private reopening: ReturnType<typeof setTimeout> | undefined
   private reopensAt = Infinity
@@ -81,6 +84,8 @@ export class EventStream {
     } else if (this.isConnected(conversation)) {
       watcher.isOpen = true
       this.deliver({ client, type: "hello", seq: undefined, data: "{}" })
+      const data = this.present.get(conversation)
+      if (data !== undefined) this.deliver({ client, type: "presence", seq: undefined, data })
     }
   }
 
@@ -113,6 +118,7 @@ export class EventStream {
     this.source?.close()
     this.source = undefined
     this.carried.clear()
+    this.present.clear()
   }
 
   private open(): void {
@@ -140,9 +146,10 @@ export class EventStream {
     const [conversation = "", number] = lastEventId.split(":")
     const seq = number === undefined ? undefined : Number(number)
     if (type === "hello") this.pause = FIRST_PAUSE_MS
+    if (type === "presence") this.present.set(conversation, data)
     if (type === "closed") {
       this.reopenIn(LONGEST_PAUSE_MS)
-      this.say("lost", conversation)
+      this.say("closed", conversation)
       return
     }
     if (seq !== undefined) this.carried.set(conversation, Math.max(this.carried.get(conversation) ?? 0, seq))

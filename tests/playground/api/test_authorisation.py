@@ -84,6 +84,7 @@ TABLE = {
         "GET /retention", "PUT /retention", "POST /retention/sweep",
     ],
     "have things": [
+        "POST /space_invitations/accept",
         "GET /me", "GET /search", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/check",
         "POST /characters/import",
@@ -98,6 +99,7 @@ TABLE = {
         "GET /v1/models (page)",
     ],
     "use one's own": [
+        "GET /shares", "POST /shares", "DELETE /shares/{share_id}",
         "POST /pipeline_choices/add", "DELETE /variables/{name}",
         "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
         "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
@@ -204,6 +206,8 @@ TABLE = {
         "PUT /pipeline_choices", "DELETE /pipeline_choices",
     ],
     "run a space": [
+        "POST /spaces/{space_id}/invitations", "DELETE /space_invitations/{space_invitation_id}",
+        "PUT /spaces/{space_id}/owner", "GET /spaces/{space_id}/invitations",
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
@@ -234,6 +238,7 @@ TABLE = {
         "GET /admin/limits (page)", "POST /admin/limits (page)",
     ],
     "see pages": [
+        "GET /join/{code} (page)", "POST /join/{code} (page)",
         "GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)",
         "GET /palette.json (page)", "GET /models (page)", "GET /trash (page)", "POST /trash/empty (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
@@ -250,6 +255,7 @@ TABLE = {
         "POST /characters/check (page)", "POST /characters/preview (page)"],
     "use one's own on a page": [
         "POST /trash/{kind}/{item_id}/restore (page)", "POST /trash/{kind}/{item_id}/delete (page)",
+        "POST /shares (page)", "POST /shares/{share_id}/remove (page)",
         "POST /pipelines/examples/add (page)",
         "POST /conversations/{conversation_id}/panel/lore (page)",
         "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)",
@@ -332,6 +338,7 @@ TABLE = {
         "GET /messages/{message_id} (page)",
     ],
     "see one's page": [
+        "GET /shares (page)",
         "GET /lorebooks/{lorebook_id}/links (page)", "GET /lorebook_links (page)",
         "GET /scripts/{scope}/{holder_id} (page)", "GET /scripts/{scope}/{holder_id}/{kind}/new (page)",
         "GET /scripts/{scope}/{holder_id}/{kind}/{place} (page)",
@@ -354,6 +361,10 @@ TABLE = {
         "GET /characters/{character_id}/lorebook (page)",
     ],
     "run a space on a page": [
+        "POST /conversations/{conversation_id}/panel/members/{member_id}/owner (page)",
+        "POST /conversations/{conversation_id}/panel/members/invitations/{space_invitation_id}/revoke (page)",
+        "POST /conversations/{conversation_id}/panel/members/invitations (page)",
+        "POST /conversations/{conversation_id}/panel/members/visibility (page)",
         "POST /conversations/{conversation_id}/panel/members (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
@@ -366,6 +377,9 @@ TABLE = {
         "POST /spaces/{space_id}/import (page)",
     ],
     "moderate on a page": [
+        "POST /messages/{message_id}/swipes/{swipe_id}/delete (page)",
+        "POST /messages/{message_id}/swipes/{swipe_id} (page)",
+        "GET /messages/{message_id}/swipes (page)", "POST /messages/{message_id}/swipes (page)",
         "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
         "POST /conversations/{conversation_id}/panel/settings (page)",
         "POST /conversations/{conversation_id}/panel/pipelines (page)",
@@ -374,6 +388,9 @@ TABLE = {
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
     "take part on a page": [
+        "POST /messages/{message_id}/swipes/{swipe_id}/show (page)",
+        "POST /conversations/{conversation_id}/panel/state/variables/delete (page)",
+        "POST /conversations/{conversation_id}/panel/state/variables (page)",
         "POST /conversations/{conversation_id}/panel/prompt/injections (page)",
         "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)",
@@ -396,6 +413,7 @@ TABLE = {
         "POST /messages/{message_id}/continue (page)",
     ],
     "speak on a page": [
+        "POST /conversations/{conversation_id}/typing (page)",
         "POST /conversations/{conversation_id}/messages (page)", "POST /conversations/{conversation_id}/copilot (page)",
         "POST /conversations/{conversation_id}/candidates (page)",
         "POST /conversations/{conversation_id}/panel/members/persona (page)",
@@ -799,6 +817,29 @@ REQUESTS = {
     "PUT /conversations/{conversation_id}/auto-mode": Ask(json={"rounds": 0}),
     "PUT /conversations/{conversation_id}/copilot": Ask(json={"steps": 2}),
     "POST /conversations/{conversation_id}/candidates": Ask(json={"count": 1}),
+    "PUT /spaces/{space_id}/owner": Ask(json={"settings_version": 0, "member_id": "{guest_id}"}),
+    "POST /spaces/{space_id}/invitations": Ask(json={"role": "observer", "max_uses": 2}),
+    "POST /space_invitations/accept": Ask(json={"code": "{join_code}"}),
+    "GET /join/{code} (page)": Ask(path="/join/{join_code}"),
+    "POST /join/{code} (page)": Ask(path="/join/{join_code}"),
+    "POST /conversations/{conversation_id}/panel/members/visibility (page)": Ask(
+        data={"settings_version": "0", "visibility": "public"}
+    ),
+    "POST /conversations/{conversation_id}/panel/members/{member_id}/owner (page)": Ask(
+        path="/conversations/{conversation_id}/panel/members/{guest_id}/owner", data={"settings_version": "0"}
+    ),
+    "POST /conversations/{conversation_id}/panel/state/variables (page)": Ask(data={"name": "mood", "value": "glad"}),
+    "POST /conversations/{conversation_id}/panel/state/variables/delete (page)": Ask(
+        data={"name": "{name}", "was": '"calm"'}
+    ),
+    "POST /messages/{message_id}/swipes (page)": Ask(data={"content": "The lamp is lit."}),
+    "POST /messages/{message_id}/swipes/{swipe_id} (page)": Ask(data={"content": "The lamp is out."}),
+    "POST /messages/{message_id}/swipes/{swipe_id}/show (page)": Ask(data={"position": "1"}),
+    "GET /shares": Ask(query="?character_id={character_id}"),
+    "POST /shares": Ask(json={"character_id": "{character_id}", "space_id": None}),
+    "GET /shares (page)": Ask(query="?lorebook_id={lorebook_id}"),
+    "POST /shares (page)": Ask(data={"space_id": "{space_id}"}, query="?preset_id={preset_id}"),
+    "POST /shares/{share_id}/remove (page)": Ask(query="?character_id={character_id}"),
 }
 """What the requests bring, where they bring something."""
 

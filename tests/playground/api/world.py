@@ -188,6 +188,21 @@ class Things:
     async def _member_id(self) -> str:
         return str(next(member["id"] for member in await self._members() if member["kind"] == "character"))
 
+    async def _guest_id(self) -> str:
+        """The member of the space who has no other role."""
+        user_id = str(self.world.viewers["member"].user_id)
+        return str(next(member["id"] for member in await self._members() if member["user_id"] == user_id))
+
+    async def _space_invitation_id(self) -> str:
+        return str((await self._post("/spaces/{space_id}/invitations", json={}))["id"])
+
+    async def _join_code(self) -> str:
+        return str((await self._post("/spaces/{space_id}/invitations", json={"max_uses": 20}))["code"])
+
+    async def _share_id(self) -> str:
+        body = {"character_id": "{character_id}", "space_id": None}
+        return str((await self._post("/shares", json=body))["id"])
+
     async def _model_id(self) -> str:
         """The character in the space, as a model for other programs."""
         return f"ada-{UUID(await self.get('member_id')).hex[:8]}"

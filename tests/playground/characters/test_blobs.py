@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.media_types import media_type_of
-from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Character, Persona, Space, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.access.blobs import find_blob
 from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, me, picture, png_card, somebody_else

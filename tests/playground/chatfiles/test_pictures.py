@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.chats import read_chat, to_messages
-from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Conversation, Message, MessagePicture, MessageSwipe
+from tavernkit.playground.story.access.blobs import find_blob
 from tavernkit.playground.story.messages.service import edit_message, select_swipe, send_message
 from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
 from tests.playground.characters.builders import picture, somebody_else

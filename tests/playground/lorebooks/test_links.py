@@ -137,7 +137,7 @@ async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_pat
                 )
         with counted_statements(play.runtime.database) as sent:
             found = await places.books(play, cache)
-        assert len(sent) == 3
+        assert len(sent) == 4
         assert names(found.everywhere) == ["user_id 1", "user_id 2", "space_id 1", "space_id 2"]
         assert names(found.chat) == ["conversation_id 1", "conversation_id 2"]
         assert names(found.character) == ["character_id 1", "character_id 2"]
@@ -145,7 +145,7 @@ async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_pat
         assert found.chat[0].entries[0].content == "conversation_id 1"
         with counted_statements(play.runtime.database) as sent:
             again = await places.books(play, cache)
-        assert len(sent) == 2
+        assert len(sent) == 3
         assert again.chat[0] is found.chat[0]
 
 

@@ -13,8 +13,8 @@ from PIL import Image
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Conversation, MessagePicture
+from tavernkit.playground.story.access.blobs import find_blob
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import create_conversation, delete_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, send_message

@@ -10,7 +10,13 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import add_swipe, hide_message, restore_message, select_swipe
 from tavernkit.playground.story.paths import variables
-from tavernkit.playground.story.paths.variables import delete_variable, get_variables, set_variable
+from tavernkit.playground.story.paths.variables import (
+    NOT_THERE,
+    delete_variable,
+    get_variables,
+    set_variable,
+    written,
+)
 from tavernkit.values import Json
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story
@@ -129,3 +135,15 @@ async def test_who_watches_reads_and_who_is_not_here_does_not(database_url: str,
             refused = await refusal_of(set_variable(story.runtime, viewer, story.conversation_id, "gold", 2))
             assert refused.code == code
         await refusal_of(get_variables(story.runtime, stranger, story.conversation_id))
+
+
+async def test_a_variable_that_changed_since_it_was_read_is_not_overwritten(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_story(sqlite_url, tmp_path) as play:
+        at = (play.runtime, play.viewer, play.conversation_id)
+        await set_variable(*at, "gold", {"b": 1, "a": [2]}, was=NOT_THERE)
+        refused = await refusal_of(set_variable(*at, "gold", 3, was=NOT_THERE))
+        assert (refused.code, refused.current) == ("stale", {"b": 1, "a": [2]})
+        # The order of keys is not a change.
+        await set_variable(*at, "gold", 3, was=written({"a": [2], "b": 1}))
+        assert (await refusal_of(delete_variable(*at, "gold", was=written("3")))).code == "stale"
+        assert await delete_variable(*at, "gold", was=written(3)) == {}

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
-from tavernkit.playground.edge.live.streaming import conversation_stream
+from tavernkit.playground.base.realtime.presence import Person
+from tavernkit.playground.edge.live.streaming import READER, FindPermissions, conversation_stream
+from tavernkit.playground.edge.presenting.messages import MessagePermissions
 from tests.playground.stories import Story
 from tests.support.hanging import HANG_SECONDS
 
@@ -28,16 +30,22 @@ class Page:
         after: int = 0,
         *,
         user_id: UUID | None = None,
-        may_read: Callable[[], Awaitable[bool]] = everybody,
+        may_read: Callable[[], Awaitable[bool]] | FindPermissions = everybody,
         around: Sequence[str] = (),
+        person: Person | None = None,
         keep_alive: float = 15,
     ) -> None:
+        async def find_permissions() -> MessagePermissions | None:
+            found = await may_read()
+            return (READER if found else None) if isinstance(found, bool) else found
+
         self._stream: AsyncIterator[str] = conversation_stream(
             play.runtime,
             play.conversation_id,
             after,
             user_id=user_id or play.user_id,
-            may_read=may_read,
+            find_permissions=find_permissions,
+            person=person,
             around=around,
             keep_alive=keep_alive,
         )

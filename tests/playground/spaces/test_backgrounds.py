@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob, Conversation
+from tavernkit.playground.story.access.blobs import find_blob
 from tests.playground.characters.builders import LANDSCAPE, brought, landscape_card, picture
 from tests.playground.messages.people import somebody
 from tests.playground.stories import Story, open_story

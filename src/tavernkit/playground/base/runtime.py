@@ -26,6 +26,7 @@ from tavernkit.playground.base.passwords import Passwords
 from tavernkit.playground.base.private_files import make_private
 from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
+from tavernkit.playground.base.realtime.presence import Presence
 from tavernkit.playground.base.realtime.sharing import SharedWork
 from tavernkit.playground.base.supervision import Loops
 
@@ -49,6 +50,7 @@ class Models(Protocol):
 class Runtime:
     """One running application, or one worker. `live_text` is what runs in this process have generated so far;
     `functions` are what steps of the kind `python` may call; `loops` are those of the worker in this process.
+    `presence` knows who has which conversation open.
 
     `setup_code` is what makes the first account over the network, where nobody has one yet.
     `clock` is the time of day that is shown; leases and due times go by `lease_clock`, which all processes share.
@@ -69,6 +71,10 @@ class Runtime:
     functions: StepFunctions = field(default_factory=StepFunctions)
     loops: Loops = field(default_factory=Loops)
     setup_code: str = ""
+    presence: Presence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.presence = Presence(self.bus, lambda: self.clock())
 
     def apart(self, connections: Connections) -> Runtime:
         """The same application through other connections to the database."""

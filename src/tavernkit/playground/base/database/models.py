@@ -559,6 +559,44 @@ class Space(EditedRow):
     search_scope: Mapped[str] = mapped_column(String(10), default=_search_scope, server_default="")
 
 
+class SpaceInvitation(DatedRow):
+    """A link with which people who have an account join a space, as often as it says. Only its hash is kept."""
+
+    __tablename__ = "space_invitations"
+    __table_args__ = (one_of("role", "moderator", "member", "observer"),)
+
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
+    created_by_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str] = mapped_column(String(20), default="member")
+    max_uses: Mapped[int] = mapped_column(default=1)
+    uses_count: Mapped[int] = mapped_column(default=0)
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class Share(DatedRow):
+    """A character, lorebook or preset that others may read and use: the members of a space, or everybody who has an
+    account here where there is no space."""
+
+    __tablename__ = "shares"
+    __table_args__ = (
+        one_place("character_id", "lorebook_id", "preset_id"),
+        UniqueConstraint("character_id", "space_id"),
+        UniqueConstraint("lorebook_id", "space_id"),
+        UniqueConstraint("preset_id", "space_id"),
+        *(
+            Index(f"uq_shares_{column}_everybody", column, unique=True, **only("space_id IS NULL"))
+            for column in ("character_id", "lorebook_id", "preset_id")
+        ),
+    )
+
+    character_id: Mapped[UUID | None] = mapped_column(ForeignKey("characters.id", ondelete="CASCADE"))
+    lorebook_id: Mapped[UUID | None] = mapped_column(ForeignKey("lorebooks.id", ondelete="CASCADE"))
+    preset_id: Mapped[UUID | None] = mapped_column(ForeignKey("presets.id", ondelete="CASCADE"))
+    space_id: Mapped[UUID | None] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
+
+
 class GlobalVariable(Base):
     """A value that macros or people have set, for every space of its owner."""
 

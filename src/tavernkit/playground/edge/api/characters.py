@@ -220,6 +220,7 @@ async def list_versions(
 ) -> Page[CharacterVersionLineOut]:
     async with caller.runtime.database.read() as session:
         row = await queries.find_character(session, character_id, caller.viewer)
+        queries.check_history(row, caller.viewer)
         lines = await queries.versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
     return page(lines, limit, CharacterVersionLineOut.of, lambda line: (line.number,))
 
@@ -230,6 +231,7 @@ async def get_version(
 ) -> CharacterVersionOut:
     async with caller.runtime.database.read() as session:
         row = await queries.find_character(session, character_id, caller.viewer)
+        queries.check_history(row, caller.viewer)
         version = existing(await queries.find_version(session, row.id, number), _("version"))
     changes = [CardChangeOut.of_row(change) for change in changes_between(version.data, row.data)]
     return CharacterVersionOut.of_row(

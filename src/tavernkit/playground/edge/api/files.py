@@ -11,12 +11,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Request, Response
 
 from tavernkit.playground.base.blobs.media_types import is_shown_inline
-from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.database.models import Blob
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.edge.web.uploads import received_form
+from tavernkit.playground.story.access.blobs import find_blob
 from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json

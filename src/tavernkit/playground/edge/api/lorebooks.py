@@ -155,7 +155,7 @@ async def import_lorebook(caller: ApiCaller, request: Request) -> LorebookImport
 @router.get("/{lorebook_id}", responses=documented())
 async def show_lorebook(caller: ApiCaller, lorebook_id: UUID) -> LorebookOut:
     """A book without its entries."""
-    return LorebookOut.of(await caller.read(queries.lorebook_of, lorebook_id))
+    return LorebookOut.of(await caller.read(queries.usable_lorebook, lorebook_id))
 
 
 @router.patch("/{lorebook_id}", responses=documented(409))
@@ -201,7 +201,7 @@ async def list_entries(
     """The entries in their order, or those that a filter finds."""
     wanted = EntryFilter(search=search, enabled=enabled, constant=constant, position=position)
     async with caller.runtime.database.read() as session:
-        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
+        book = await queries.usable_lorebook(session, caller.viewer, lorebook_id)
         rows = await queries.entries_page(session, book.id, behind=behind_number(after), limit=limit + 1, wanted=wanted)
     return page(rows, limit, EntryOut.of, lambda row: (row.position,))
 
@@ -236,7 +236,7 @@ async def change_entries(caller: ApiCaller, lorebook_id: UUID, change: BulkChang
 async def list_activations(caller: ApiCaller, lorebook_id: UUID) -> list[ActivationOut]:
     """The entries that were in the recent prompts of your spaces, each with the newest."""
     async with caller.runtime.database.read() as session:
-        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
+        book = await queries.usable_lorebook(session, caller.viewer, lorebook_id)
         entries = await queries.all_entries(session, book.id)
         found = await queries.last_activations(session, caller.viewer, book, entries)
     return [
@@ -261,7 +261,7 @@ async def test_lorebook(caller: ApiCaller, lorebook_id: UUID, test: NewTest) -> 
 async def show_entry(caller: ApiCaller, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """One entry."""
     async with caller.runtime.database.read() as session:
-        book = await queries.lorebook_of(session, caller.viewer, lorebook_id)
+        book = await queries.usable_lorebook(session, caller.viewer, lorebook_id)
         return EntryOut.of(await queries.entry_of(session, book, entry_id))
 
 

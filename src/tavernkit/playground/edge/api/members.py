@@ -6,12 +6,43 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from tavernkit.playground.base.paging import foreign_cursor, place_behind
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
 from tavernkit.playground.story.access.access import list_members, read_member
-from tavernkit.playground.story.access.documents import MemberChange, MemberIn, MemberOrder, MemberOut
-from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
+from tavernkit.playground.story.access.documents import (
+    MemberChange,
+    MemberIn,
+    MemberOrder,
+    MemberOut,
+    NewOwner,
+    NewSpaceInvitationOut,
+    SpaceInvitationIn,
+    SpaceInvitationOut,
+    SpaceOut,
+)
+from tavernkit.playground.story.members.invitations import (
+    accept_invitation,
+    invite_to_space,
+    open_invitations,
+    revoke_space_invitation,
+)
+from tavernkit.playground.story.members.service import (
+    add_member,
+    change_member,
+    hand_over,
+    remove_member,
+    reorder_members,
+)
+
+
+class InvitationCode(StrictModel):
+    """The code of an invitation to a space."""
+
+    code: str = Field(max_length=100)
+
 
 router = APIRouter(tags=["members"])
 
@@ -43,6 +74,37 @@ async def reorder(caller: ApiCaller, space_id: UUID, body: MemberOrder) -> list[
         *caller, space_id, settings_version=body.settings_version, member_ids=body.member_ids
     )
     return [MemberOut.of(member) for member in members]
+
+
+@router.put("/spaces/{space_id}/owner", responses=documented(409))
+async def change_owner(caller: ApiCaller, space_id: UUID, body: NewOwner) -> SpaceOut:
+    """Hand a space over to another person in it; who owned it before stays as a moderator."""
+    return SpaceOut.of_row(await hand_over(*caller, space_id, **dict(body)))
+
+
+@router.get("/spaces/{space_id}/invitations", responses=documented())
+async def show_invitations(caller: ApiCaller, space_id: UUID) -> list[SpaceInvitationOut]:
+    """The invitations to a space that can still be used, the newest first."""
+    return [SpaceInvitationOut.of_row(row) for row in await open_invitations(*caller, space_id)]
+
+
+@router.post("/spaces/{space_id}/invitations", status_code=201, responses=documented(409))
+async def invite(caller: ApiCaller, space_id: UUID, body: SpaceInvitationIn) -> NewSpaceInvitationOut:
+    """Make a link with which people who have an account join a discussion."""
+    made = await invite_to_space(*caller, space_id, **dict(body))
+    return NewSpaceInvitationOut.of_row(made.row, code=made.code, address=made.address)
+
+
+@router.delete("/space_invitations/{space_invitation_id}", status_code=204, responses=documented())
+async def end_invitation(caller: ApiCaller, space_invitation_id: UUID) -> None:
+    """Revoke an invitation. Who has joined with it stays."""
+    await revoke_space_invitation(*caller, space_invitation_id)
+
+
+@router.post("/space_invitations/accept", responses=documented(409))
+async def accept(caller: ApiCaller, body: InvitationCode) -> MemberOut:
+    """Join the space that an invitation leads to."""
+    return MemberOut.of(await accept_invitation(*caller, body.code))
 
 
 @router.get("/members/{member_id}", responses=documented())

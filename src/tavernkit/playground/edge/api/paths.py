@@ -19,6 +19,7 @@ from tavernkit.playground.story.paths.variables import (
     get_variables,
     set_global,
     set_variable,
+    written,
 )
 
 
@@ -39,6 +40,14 @@ class VariableIn(StrictModel):
     """What a variable is to hold."""
 
     value: Any = Field(description="Any JSON value.")
+
+
+class ChatVariableIn(VariableIn):
+    """What a chat variable is to hold."""
+
+    was: Any = Field(
+        default=None, description="The value that was read; a change made from another one is refused as stale."
+    )
 
 
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
@@ -63,10 +72,11 @@ async def list_variables(caller: ApiCaller, conversation_id: ConversationId, at:
 
 @router.put("/variables/{name:path}", responses=documented(409))
 async def change_variable(
-    caller: ApiCaller, conversation_id: ConversationId, name: Name, body: VariableIn
+    caller: ApiCaller, conversation_id: ConversationId, name: Name, body: ChatVariableIn
 ) -> VariablesOut:
     """Set a variable at the end of the path."""
-    return VariablesOut(variables=await set_variable(*caller, conversation_id, name, body.value))
+    was = written(body.was) if "was" in body.model_fields_set else None
+    return VariablesOut(variables=await set_variable(*caller, conversation_id, name, body.value, was=was))
 
 
 @router.delete("/variables/{name:path}", responses=documented(409))

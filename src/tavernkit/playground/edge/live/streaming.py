@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -27,13 +28,15 @@ from sqlalchemy.orm import aliased
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, OutboxEvent
 from tavernkit.playground.base.languages import current_language
+from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_access_in_question
+from tavernkit.playground.base.realtime.presence import Person
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
-from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view
+from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view, permissions_of
 from tavernkit.playground.edge.presenting.runs import shown_candidate, turns_view
 from tavernkit.playground.edge.web.authentication import Proof, authenticate
 from tavernkit.playground.edge.web.rendering import render
@@ -53,6 +56,9 @@ READER = MessagePermissions()
 Renderer: TypeAlias = Callable[[MessagePermissions], Markup]
 """A change to the page, to be drawn for somebody who may do more or less."""
 
+FindPermissions: TypeAlias = Callable[[], Awaitable[MessagePermissions | None]]
+"""What a reader may do now; None for one who may not read."""
+
 log = logging.getLogger(__name__)
 
 
@@ -62,42 +68,62 @@ async def conversation_stream(
     after: int,
     *,
     user_id: UUID,
-    may_read: Callable[[], Awaitable[bool]],
+    find_permissions: FindPermissions,
     around: Sequence[str] = (),
     permissions: MessagePermissions = READER,
+    person: Person | None = None,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsyncGenerator[str, None]:
     """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
-    application stops. `around` are the topics of what is said for many conversations at once."""
+    application stops. `around` are the topics of what is said for many conversations at once. `person` is the reader
+    among others who are told that they are there."""
     loop = asyncio.get_running_loop()
-    page = _Page(runtime, conversation_id, after, permissions)
-    async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id), *around) as subscription:
+    page = _Page(runtime, conversation_id, after, permissions, person)
+    async with (
+        runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id), *around) as subscription,
+        _present(runtime, conversation_id, person),
+    ):
         # Whatever ended between the request and the subscription was announced to nobody.
-        if not await _may_still_read(may_read):
+        if not await page.may_still_read(find_permissions):
             return
         asked_at = loop.time()
         yield page.hello()
-        if missed := await page.catch_up():
+        if missed := await page.catch_up() + page.presence():
             yield missed
         while not runtime.stopping.is_set():
             pause = RETRY_SECONDS if page.is_behind else keep_alive
             items = await subscription.all_next(unless=runtime.stopping, within=pause)
             is_due = loop.time() - asked_at >= keep_alive or is_access_in_question(items)
             if is_due and not runtime.stopping.is_set():
-                if not await _may_still_read(may_read):
+                if not await page.may_still_read(find_permissions):
                     return
                 asked_at = loop.time()
+                if person is not None:
+                    await runtime.presence.stay(conversation_id, person)
             yield await page.follow(items) or ": still here\n\n"
             # The more readers there are, the fewer and larger pieces each of them gets, so that the words of a reply
             # cost about the same however many read it.
             await asyncio.sleep(min(runtime.bus.listeners * PAUSE_PER_READER_SECONDS, LONGEST_PAUSE_SECONDS))
 
 
+@asynccontextmanager
+async def _present(runtime: Runtime, conversation_id: UUID, person: Person | None) -> AsyncIterator[None]:
+    """Count somebody among those who are there for as long as their stream is open."""
+    if person is None:
+        yield
+        return
+    await runtime.presence.arrive(conversation_id, person)
+    try:
+        yield
+    finally:
+        await runtime.presence.leave(conversation_id, person)
+
+
 async def merged_streams(
     runtime: Runtime, streams: Mapping[UUID, AsyncGenerator[str, None]], refused: Iterable[UUID] = ()
 ) -> AsyncGenerator[str, None]:
-    """The streams of several conversations as one. A page hears `closed` when its conversation's stream has ended while
-    others go on, or was `refused` from the beginning."""
+    """The streams of several conversations as one. A page hears `closed` when its conversation's stream has ended
+    before the application stops, or was `refused` from the beginning."""
     waiting = {_next_piece(stream): conversation_id for conversation_id, stream in streams.items()}
     try:
         for conversation_id in refused:
@@ -110,7 +136,7 @@ async def merged_streams(
                 if piece is not None:
                     waiting[_next_piece(streams[conversation_id])] = conversation_id
                     yield piece
-                elif waiting and not runtime.stopping.is_set():
+                elif not runtime.stopping.is_set():
                     yield _sse(conversation_id, "closed", "{}")
     finally:
         for task in waiting:
@@ -134,16 +160,16 @@ async def readable_conversation(
 
 def access_check(
     runtime: Runtime, viewer: Viewer, proof: Proof, owner_id: UUID, conversation_id: UUID
-) -> Callable[[], Awaitable[bool]]:
-    """Asks whether the proof is still good, is still this person's, and they may still read the conversation."""
+) -> FindPermissions:
+    """Asks whether the proof is still good, is still this person's, and what they may still do in the conversation."""
 
-    async def look() -> bool:
+    async def look() -> MessagePermissions | None:
         try:
             now = await authenticate(runtime, proof, owner_id)
-            await readable_conversation(runtime, now, conversation_id)
+            found = await readable_conversation(runtime, now, conversation_id)
         except Refused:
-            return False
-        return now.user_id == viewer.user_id
+            return None
+        return permissions_of(*found) if now.user_id == viewer.user_id else None
 
     # The tabs of one person ask together.
     return lambda: runtime.shared.do(("watching", proof, conversation_id, viewer.user_id), look)
@@ -152,12 +178,33 @@ def access_check(
 class _Page:
     """What one reader has received."""
 
-    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int, permissions: MessagePermissions) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        conversation_id: UUID,
+        seen: int,
+        permissions: MessagePermissions,
+        person: Person | None = None,
+    ) -> None:
         self._runtime = runtime
         self._conversation_id = conversation_id
         self._seen = seen
-        self._permissions = permissions
+        self._person = person
+        self._people: tuple[Person, ...] = ()
+        self.permissions = permissions
         self.is_behind = False
+
+    async def may_still_read(self, find_permissions: FindPermissions) -> bool:
+        """Look again what the reader may do; false for one who may not even read any more."""
+        try:
+            found = await find_permissions()
+        except DBAPIError:
+            # Nobody is sent away because nobody can be asked; without the database there is nothing to be told either.
+            log.warning("Could not find out whether a reader may still read.", exc_info=True)
+            return True
+        if found is not None:
+            self.permissions = found
+        return found is not None
 
     def hello(self) -> str:
         """The page asks for what was written so far whenever it hears this."""
@@ -178,7 +225,7 @@ class _Page:
         self.is_behind = False
         for seq, _ in streams:
             self._seen = seq
-        return "".join(self._sse("streams", render_for(self._permissions), seq) for seq, render_for in streams)
+        return "".join(self._sse("streams", render_for(self.permissions), seq) for seq, render_for in streams)
 
     async def follow(self, items: Sequence[dict[str, Any]]) -> str:
         """What the news mean for this page, in their order."""
@@ -196,7 +243,23 @@ class _Page:
                 output += self._sse("streams", chosen_stream(item["place"], item["chosen"]))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
                 output += self._sse("copilot", json.dumps({**item, "copilot": shown_candidate(item["copilot"])}))
-        return output
+            elif "typing" in item and self._person is not None and item["typing"]["member"] != self._person.member_id:
+                output += self._sse("typing", json.dumps(item["typing"]))
+        return output + self.presence(items)
+
+    def presence(self, items: Iterable[dict[str, Any]] = ()) -> str:
+        """Who else is there, when that has changed; only members are told."""
+        if self._person is None:
+            return ""
+        for item in items:
+            self._runtime.presence.hear(self._conversation_id, item)
+        here = self._runtime.presence.people(self._conversation_id)
+        people = tuple(one for one in here if one.member_id != self._person.member_id)
+        if people == self._people:
+            return ""
+        self._people = people
+        shown = [{"member": one.member_id, "name": shown_name(one.name)} for one in people]
+        return self._sse("presence", json.dumps({"people": shown}))
 
     def _sse(self, event: str, data: str, seq: int | None = None) -> str:
         return _sse(self._conversation_id, event, data, seq)
@@ -218,15 +281,6 @@ def _follows(piece: dict[str, Any], next_piece: dict[str, Any]) -> bool:
         return False
     # Offsets count as JavaScript does.
     return bool(next_piece["offset"] == piece["offset"] + len(piece["text"].encode("utf-16-le")) // 2)
-
-
-async def _may_still_read(may_read: Callable[[], Awaitable[bool]]) -> bool:
-    try:
-        return await may_read()
-    except DBAPIError:
-        # Nobody is sent away because nobody can be asked; without the database there is nothing to be told either.
-        log.warning("Could not find out whether a reader may still read.", exc_info=True)
-        return True
 
 
 async def message_stream(
@@ -315,8 +369,9 @@ async def _streams_after(
     news = changed_stream((event.kind for event in events), last_seq)
     if others is None:
         return [(last_seq, lambda _: REFRESH)]
+    changed = frozenset(event.payload["member_id"] for event in events if event.payload.get("access"))
     return [
-        (seq, partial(_event_html, message or _nothing, run + news if seq == last_seq else run))
+        (seq, partial(_event_html, message or _nothing, run + news if seq == last_seq else run, changed))
         for seq, message in [*messages[:-1], (last_seq, _joined_renderers([messages[-1][1] or _nothing, *others]))]
         if message is not None or seq == last_seq
     ]
@@ -340,8 +395,11 @@ def _joined_renderers(renderers: Sequence[Renderer]) -> Renderer:
     return lambda permissions: Markup().join(render_for(permissions) for render_for in renderers)
 
 
-def _event_html(message: Renderer, also: Markup, permissions: MessagePermissions) -> str:
-    return str(message(permissions) + also)
+def _event_html(
+    message: Renderer, also: Markup, changed_members: frozenset[str], permissions: MessagePermissions
+) -> str:
+    """What an event does to a page; who may do more or less since then gets the whole page anew."""
+    return REFRESH if permissions.member_id in changed_members else str(message(permissions) + also)
 
 
 async def _message_of(session: AsyncSession, event: OutboxEvent) -> Renderer | None:

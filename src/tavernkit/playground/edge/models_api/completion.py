@@ -6,7 +6,6 @@ The request itself asks no model: it queues a run, as a page does, and a worker 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,6 +21,7 @@ from tavernkit.playground.base.database.models import Message, Run
 from tavernkit.playground.base.realtime.bus import conversation_topic, space_topic, user_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.live.streaming import FindPermissions
 from tavernkit.playground.edge.models_api.conversation_matching import note_sent_text
 from tavernkit.playground.edge.models_api.errors import EndpointError
 from tavernkit.playground.edge.models_api.following import Disconnect, ReplyFollower, watch_disconnect
@@ -65,7 +65,7 @@ class CompletionResponse(Response):
     """
 
     def __init__(
-        self, runtime: Runtime, viewer: Viewer, question: CompletionRequest, may_read: Callable[[], Awaitable[bool]]
+        self, runtime: Runtime, viewer: Viewer, question: CompletionRequest, may_read: FindPermissions
     ) -> None:
         super().__init__()
         self._runtime = runtime

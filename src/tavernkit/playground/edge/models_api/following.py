@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.types import Receive
@@ -12,6 +12,7 @@ from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.realtime.bus import Subscription
 from tavernkit.playground.base.realtime.outbox import is_access_in_question
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.live.streaming import FindPermissions
 from tavernkit.playground.story.runs.planner import FINAL
 
 
@@ -117,7 +118,7 @@ class ReplyFollower:
         run: Run,
         news: Subscription,
         leaving: asyncio.Event,
-        may_read: Callable[[], Awaitable[bool]],
+        may_read: FindPermissions,
     ) -> None:
         self.run: Run | None = run
         self.is_refused = False

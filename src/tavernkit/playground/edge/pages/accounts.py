@@ -103,20 +103,26 @@ async def reset_password_here(request: Request, runtime: AppRuntime, code: Short
 
 
 @router.get("/sign-up")
-async def sign_up_page(code: Code = "") -> HTMLResponse:
-    return _sign_up_form({"code": code, "name": "", "email": ""})
+async def sign_up_page(code: Code = "", next: str = "/") -> HTMLResponse:
+    return _sign_up_form({"code": code, "name": "", "email": ""}, next=next)
 
 
 @router.post("/sign-up")
 async def sign_up_here(
-    request: Request, runtime: AppRuntime, code: Short, name: Short, password: Password, email: Short = ""
+    request: Request,
+    runtime: AppRuntime,
+    code: Short,
+    name: Short,
+    password: Password,
+    email: Short = "",
+    next: Text = "/",
 ) -> Response:
     visit = visit_of(request)
     try:
         signed_in = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
     except Refused as refused:
-        return _sign_up_form({"code": code, "name": name, "email": email}, refused)
-    return _entered(request, signed_in)
+        return _sign_up_form({"code": code, "name": name, "email": email}, refused, next=next)
+    return _entered(request, signed_in, _inside(next))
 
 
 @router.get("/account")
@@ -207,9 +213,9 @@ async def _account(
     return fresh_page("account.html", refused, shortest=SHORTEST_PASSWORD, **news, **await account_context(*caller))
 
 
-def _entered(request: Request, signed_in: SignedIn) -> Response:
-    """The first page, for somebody who has just got a session."""
-    response = RedirectResponse("/", status_code=303)
+def _entered(request: Request, signed_in: SignedIn, next: str = "/") -> Response:
+    """The first page, or the one they came from, for somebody who has just got a session."""
+    response = RedirectResponse(next, status_code=303)
     give_cookies(request, response, signed_in)
     return response
 
@@ -222,8 +228,8 @@ def _reset_form(code: str, refused: Refused | None = None) -> HTMLResponse:
     return fresh_page("reset_password.html", refused, code=code, shortest=SHORTEST_PASSWORD)
 
 
-def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
-    return fresh_page("sign_up.html", refused, given=given, shortest=SHORTEST_PASSWORD)
+def _sign_up_form(given: dict[str, str], refused: Refused | None = None, *, next: str) -> HTMLResponse:
+    return fresh_page("sign_up.html", refused, given=given, next=_inside(next), shortest=SHORTEST_PASSWORD)
 
 
 def _inside(path: str) -> str:

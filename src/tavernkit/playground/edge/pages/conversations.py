@@ -10,7 +10,9 @@ from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from pydantic import StringConstraints
 
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
+from tavernkit.playground.base.realtime.presence import Person
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import (
     access_check,
@@ -23,11 +25,12 @@ from tavernkit.playground.edge.pages.runs import run_answer
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, newer_view, older_view
 from tavernkit.playground.edge.presenting.imports import origins_view
-from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
+from tavernkit.playground.edge.presenting.messages import find_permissions, is_among_people, permissions_of
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
 from tavernkit.playground.edge.web.trashed import back_from_deleting
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.documents import ConversationChange
 from tavernkit.playground.story.conversations.queries import read_conversation
 from tavernkit.playground.story.conversations.service import (
@@ -37,6 +40,7 @@ from tavernkit.playground.story.conversations.service import (
 )
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.paths.pictures import PictureIn
+from tavernkit.playground.story.runs.speakers import may_speak
 
 router = APIRouter()
 
@@ -101,7 +105,8 @@ async def restore(
 async def events(caller: PageCaller, watch: Watched) -> StreamingResponse:
     """Server-sent events of several conversations, each named with the last event that its page has seen, or without
     one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
-    written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
+    written), `copilot` (what is written for this person only), `presence` and `typing` (who else is there, for members
+    of a discussion), and `closed` (this person may not read it)."""
     streams: dict[UUID, AsyncGenerator[str, None]] = {}
     refused: list[UUID] = []
     for conversation_id, after in map(_conversation_and_number, watch):
@@ -117,7 +122,8 @@ async def events(caller: PageCaller, watch: Watched) -> StreamingResponse:
             user_id=caller.viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             permissions=permissions_of(conversation, entry),
-            may_read=access_check(
+            person=_person(entry),
+            find_permissions=access_check(
                 *caller, proof_of(caller.request), caller.request.app.state.owner_id, conversation_id
             ),
         )
@@ -130,8 +136,27 @@ async def events(caller: PageCaller, watch: Watched) -> StreamingResponse:
     )
 
 
+@router.post("/conversations/{conversation_id}/typing", status_code=204)
+async def typing(caller: PageCaller, conversation_id: UUID) -> None:
+    """Tell the others who are there that somebody is typing. Nothing of it is stored."""
+    async with caller.runtime.database.read() as session:
+        _conversation, access = await conversation_for(session, conversation_id, caller.viewer, Access.TAKE_PART)
+    if not may_speak(access.member):
+        raise Refused("forbidden", _("You can read this, but not change it."))
+    if (person := _person(access)) is not None:
+        await caller.runtime.presence.type(conversation_id, person)
+
+
+def _person(access: SpaceAccess) -> Person | None:
+    """Somebody whom other people in the space are told about."""
+    member = access.member
+    if member is None or not is_among_people(access):
+        return None
+    return Person(member_id=str(member.id), name=member.cached_display_name)
+
+
 def _conversation_and_number(watched: str) -> tuple[UUID, int | None]:
-    conversation_id, _, number = watched.partition(":")
+    conversation_id, _colon, number = watched.partition(":")
     return UUID(conversation_id), int(number) if number else None
 
 

@@ -17,7 +17,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view, places
 from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller
-from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME
+from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME, SpaceKind
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
@@ -44,6 +44,7 @@ async def new_story(
     character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[ChosenPersona | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    kind: SpaceKind = "playground",
     search: Annotated[str, Query(max_length=200)] = "",
     after: Annotated[str, Query(max_length=2000)] = "",
 ) -> Response:
@@ -53,6 +54,7 @@ async def new_story(
         character_ids=character_id,
         persona_id="default" if persona_id is None else _persona(persona_id),
         name=name,
+        kind=kind,
         search=search.strip(),
         after=after or None,
     )
@@ -65,15 +67,16 @@ async def begin_story(
     character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[ChosenPersona, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
+    kind: Annotated[SpaceKind, Form()] = "playground",
 ) -> Response:
     chosen = _persona(persona_id)
     try:
         if not character_id:
             raise Refused("invalid", _("Choose at least one character."))
-        made = await create_space(*caller, name=name, character_ids=character_id, persona_id=chosen)
+        made = await create_space(*caller, kind=kind, name=name, character_ids=character_id, persona_id=chosen)
     except Refused as refused:
         view = await new_story_view(
-            *caller, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
+            *caller, character_ids=character_id, persona_id=chosen, name=name, kind=kind, error=refused.sentence
         )
         return fresh_page("new_story.html", refused, view=view)
     return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)

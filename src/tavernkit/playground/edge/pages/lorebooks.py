@@ -42,6 +42,7 @@ from tavernkit.playground.edge.presenting.lorebooks import (
     filter_of,
     lorebook_view,
     lorebooks_view,
+    shared_lorebook_view,
 )
 from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
@@ -142,6 +143,9 @@ Wanted = Annotated[EntryFilter, Depends(_wanted)]
 
 @router.get("/lorebooks/{lorebook_id}")
 async def show(caller: PageCaller, lorebook_id: UUID, wanted: Wanted, after: After = None) -> Response:
+    """The book with its forms; one that others share, to be read."""
+    if (shared := await shared_lorebook_view(*caller, lorebook_id, after=after)) is not None:
+        return page("lorebooks/shared.html", view=shared)
     return await _book_page(caller, lorebook_id, after=after, wanted=wanted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -13,16 +13,27 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.presenting.spaces import members_view
-from tavernkit.playground.edge.web.forms import Direction, Version, refusal_of, understood, whole_number
-from tavernkit.playground.edge.web.requests import PageCaller, Visitor
+from tavernkit.playground.edge.web.forms import Direction, Text, Version, refusal_of, understood, whole_number
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, wants_streams
 from tavernkit.playground.story.access.access import Access, active_members, member_for
-from tavernkit.playground.story.access.documents import MemberChange
-from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
+from tavernkit.playground.story.access.documents import LONGEST_INVITATION, MAX_HUMANS, InvitedRole, MemberChange
+from tavernkit.playground.story.conversations.documents import ConversationChange
+from tavernkit.playground.story.conversations.service import change_conversation
+from tavernkit.playground.story.members.invitations import invite_to_space, revoke_space_invitation
+from tavernkit.playground.story.members.service import (
+    add_member,
+    change_member,
+    hand_over,
+    remove_member,
+    reorder_members,
+)
 from tavernkit.playground.story.personas.connections import lock_conversation_to
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/members", dependencies=IN_PANEL)
 
-CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provider_id", "preset_id"})
+CHANGEABLE = frozenset(
+    {"participation", "talkativeness", "name_override", "persona", "persona_id", "provider_id", "preset_id"}
+)
 
 
 @router.get("")
@@ -56,6 +67,53 @@ async def lock_persona(
     return await _answer(caller, conversation_id, locking)
 
 
+@router.post("/visibility")
+async def change_visibility(
+    caller: PageCaller, conversation_id: UUID, settings_version: Version, visibility: Text
+) -> Response:
+    """Choose who may read the conversation."""
+
+    async def save() -> None:
+        change = understood(ConversationChange, settings_version=settings_version, visibility=visibility)
+        await change_conversation(*caller, conversation_id, **dict(change))
+
+    return await _answer(caller, conversation_id, save())
+
+
+@router.post("/invitations")
+async def invite(
+    caller: PageCaller,
+    conversation_id: UUID,
+    role: Annotated[InvitedRole, Form()] = "member",
+    max_uses: Text = "1",
+    days: Text = "7",
+) -> Response:
+    """Make a link with which people join; it is shown once."""
+    _conversation, access = await caller.read(panel_access, conversation_id)
+    made: list[str] = []
+
+    async def save() -> None:
+        uses = whole_number(max_uses, name=_("People"), least=1, most=MAX_HUMANS)
+        valid = whole_number(days, name=_("Days"), least=1, most=LONGEST_INVITATION)
+        invitation = await invite_to_space(*caller, access.space.id, role=role, max_uses=uses, days=valid)
+        made.append(str(caller.request.base_url).rstrip("/") + invitation.address)
+
+    return await _answer(caller, conversation_id, save(), link=made)
+
+
+@router.post("/invitations/{space_invitation_id}/revoke")
+async def revoke(caller: PageCaller, conversation_id: UUID, space_invitation_id: UUID) -> Response:
+    return await _answer(caller, conversation_id, revoke_space_invitation(*caller, space_invitation_id))
+
+
+@router.post("/{member_id}/owner")
+async def make_owner(caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version) -> Response:
+    """Hand the space over; `settings_version` is the space's."""
+    _conversation, access = await caller.read(panel_access, conversation_id)
+    handing = hand_over(*caller, access.space.id, settings_version=settings_version, member_id=member_id)
+    return await _answer(caller, conversation_id, handing)
+
+
 @router.post("/{member_id}")
 async def change(caller: PageCaller, conversation_id: UUID, member_id: UUID, settings_version: Version) -> Response:
     """Change what the form names; an empty field takes a choice back."""
@@ -63,6 +121,9 @@ async def change(caller: PageCaller, conversation_id: UUID, member_id: UUID, set
     form = await caller.request.form()
     given = {name: value for name, value in form.items() if isinstance(value, str) and name in CHANGEABLE}
     changes: dict[str, Any] = {name: value or None for name, value in given.items()}
+    role, before = form.get("role"), form.get("role_was")
+    if isinstance(role, str) and role != before:
+        changes |= _role_changes(role, before)
 
     async def save() -> None:
         share = changes.get("talkativeness")
@@ -92,6 +153,13 @@ async def move(
     return await _answer(caller, conversation_id, moving)
 
 
+def _role_changes(role: str, before: object) -> dict[str, str]:
+    """The page has one list of roles, on which observers are one; a muted member stays muted in another role."""
+    if role == "observer":
+        return {"role": "member", "participation": "observer"}
+    return {"role": role, **({"participation": "active"} if before == "observer" else {})}
+
+
 def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
     """The ids with one of them moved; one that cannot be moved any further stays."""
     place = ids.index(member_id) if member_id in ids else -1
@@ -101,17 +169,22 @@ def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
     return ids
 
 
-async def _answer(caller: Visitor, conversation_id: UUID, action: Awaitable[object], *, search: str = "") -> Response:
-    """Do it, and show the tab as it is then, with the sentence about what was refused."""
+async def _answer(
+    caller: Visitor, conversation_id: UUID, action: Awaitable[object], *, search: str = "", link: Sequence[str] = ()
+) -> Response:
+    """Do it, and show the tab as it is then, with the sentence about what was refused, or the link that was made."""
     refused = await refusal_of(action)
     problem = refused.sentence if refused else ""
     try:
-        view = await members_view(*caller, conversation_id, search=search, problem=problem)
+        view = await members_view(*caller, conversation_id, search=search, problem=problem, link="".join(link))
     except Refused:
         if refused is not None:
             raise refused from None
         # Who has just left sees no more of the space.
         return RedirectResponse("/", status_code=303)
+    if link and not wants_streams(caller.request):
+        # Without scripts, a redirect would lose the link.
+        return panel_page(caller.request, "members", view)
     return panel_answer(
         caller.request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
     )

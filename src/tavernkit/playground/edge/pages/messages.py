@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Mapping
 from itertools import zip_longest
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Response
+from fastapi import APIRouter, Form, Header, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -15,8 +16,8 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import message_stream
 from tavernkit.playground.edge.pages.runs import run_answer
-from tavernkit.playground.edge.presenting.messages import MessageView, find_permissions, shown_to
-from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page, understood
+from tavernkit.playground.edge.presenting.messages import MessageView, find_permissions, shown_to, swipes_view
+from tavernkit.playground.edge.web.forms import Flag, Text, fresh_page, one_newline, refusal_of, understood
 from tavernkit.playground.edge.web.requests import (
     TOAST,
     PageCaller,
@@ -33,7 +34,10 @@ from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.messages.service import (
+    add_swipe,
+    delete_swipe,
     edit_message,
+    edit_swipe,
     exclude_message,
     hide_message,
     include_message,
@@ -49,7 +53,11 @@ router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAS
 Revision = Annotated[int | None, Form(ge=1, le=2**31 - 1)]
 Frame = Annotated[str, Header()]
 
+After = Annotated[int, Query(ge=-1, le=2**31 - 1)]
+Position = Annotated[int, Form(ge=0, le=2**31 - 1)]
+
 _NOTHING = Markup()
+NOTHING_TYPED: Mapping[UUID | None, str] = {}
 
 
 @router.get("")
@@ -100,6 +108,64 @@ async def swipe(
     caller: PageCaller, message_id: UUID, to: Annotated[Literal["left", "right"], Form()] = "right"
 ) -> Response:
     return await _changed(caller, await select_swipe(*caller, message_id, to))
+
+
+@router.get("/swipes")
+async def swipes(caller: PageCaller, message_id: UUID, after: After = -1) -> Response:
+    """All versions of a message, to be read, changed, added and deleted."""
+    return await _swipes_page(caller, message_id, after=after)
+
+
+@router.post("/swipes")
+async def add(caller: PageCaller, message_id: UUID, content: Text = "", show: Flag = False) -> Response:
+    """Add a version written by hand; it is shown only if that is asked for."""
+    adding = add_swipe(*caller, message_id, swipe_id=caller.runtime.ids(), content=content, activate=show)
+    return await _swipes_after(caller, message_id, adding, {None: content})
+
+
+@router.post("/swipes/{swipe_id}")
+async def change(
+    caller: PageCaller, message_id: UUID, swipe_id: UUID, content: Text = "", revision: Revision = None
+) -> Response:
+    """Rewrite a version, shown or not."""
+    changing = edit_swipe(*caller, message_id, swipe_id, content=content, revision=revision)
+    return await _swipes_after(caller, message_id, changing, {swipe_id: one_newline(content)})
+
+
+@router.post("/swipes/{swipe_id}/show")
+async def choose(caller: PageCaller, message_id: UUID, position: Position, revision: Revision = None) -> Response:
+    """Show another version in the chat."""
+    return await _swipes_after(caller, message_id, select_swipe(*caller, message_id, position, revision=revision))
+
+
+@router.post("/swipes/{swipe_id}/delete")
+async def delete(caller: PageCaller, message_id: UUID, swipe_id: UUID, revision: Revision = None) -> Response:
+    return await _swipes_after(caller, message_id, delete_swipe(*caller, message_id, swipe_id, revision=revision))
+
+
+async def _swipes_after(
+    caller: Visitor, message_id: UUID, action: Awaitable[object], typed: Mapping[UUID | None, str] = NOTHING_TYPED
+) -> Response:
+    """Do it, and show the versions as they are then; what was refused keeps what was typed."""
+    refused = await refusal_of(action)
+    if refused is None:
+        return RedirectResponse(f"/messages/{message_id}/swipes", status_code=303)
+    if refused.code == "forbidden":
+        raise refused
+    return await _swipes_page(caller, message_id, refused=refused, typed=typed)
+
+
+async def _swipes_page(
+    caller: Visitor,
+    message_id: UUID,
+    *,
+    after: int = -1,
+    refused: Refused | None = None,
+    typed: Mapping[UUID | None, str] = NOTHING_TYPED,
+) -> Response:
+    problem = refused.sentence if refused else ""
+    view = await swipes_view(*caller, message_id, after=after, problem=problem, typed=typed)
+    return fresh_page("swipes.html", refused, view=view)
 
 
 @router.post("/exclude")

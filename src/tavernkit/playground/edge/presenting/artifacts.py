@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from tavernkit.artifacts import (
 )
 from tavernkit.artifacts.projection import presentation_of
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import ArtifactHead
+from tavernkit.playground.base.database.models import ArtifactHead, Conversation
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_cards import (
@@ -44,13 +45,17 @@ from tavernkit.playground.edge.presenting.artifact_changes import (
 )
 from tavernkit.playground.edge.presenting.panel import PanelView, panel_access, panel_view
 from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_tag, schemas_by_tag
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.service import heads_at, newest_versions
 from tavernkit.playground.story.artifacts.store import artifact_of, read_at_one_moment
-from tavernkit.values import JsonObject, Value
+from tavernkit.playground.story.paths.state import state_at
+from tavernkit.playground.story.paths.variables import variables_of, written
+from tavernkit.values import Json, JsonObject, Value
 
 MOST_CARDS = 40
+MOST_VARIABLES = 200
 MOST_ITEMS = 50
 LONGEST_GIST = 120
 
@@ -83,10 +88,21 @@ class FeedView(Value, frozen=True, kw_only=True):
     failures: tuple[FailureView, ...]
 
 
+class VariableView(Value, frozen=True, kw_only=True):
+    """A chat variable: what stands in its box, whether that is JSON, and what it was when it was read; `current` is
+    what it holds, where something else stands in the box."""
+
+    name: str
+    text: str
+    is_json: bool
+    was: str
+    current: str
+
+
 class StateView(Value, frozen=True, kw_only=True):
     """The tab with everything that stands in panels and feeds. `rest` are the tags of those that there is no room for;
     `is_awaited`: something is going to be kept here, and nothing is yet. `failed` are those whose steps have made
-    nothing, by tag; `may_run`: what has failed can be run again."""
+    nothing, by tag; `may_run`: what has failed can be run again. `more_variables` is how many there is no room for."""
 
     panel: PanelView
     cards: tuple[ArtifactCardView, ...]
@@ -95,6 +111,9 @@ class StateView(Value, frozen=True, kw_only=True):
     failed: Mapping[str, FailureView]
     is_awaited: bool
     may_run: bool
+    variables: tuple[VariableView, ...]
+    more_variables: int
+    may_set: bool
 
 
 class OverlayView(Value, frozen=True, kw_only=True):
@@ -109,8 +128,16 @@ ChatArtifact: TypeAlias = tuple[Literal["item", "block"], VersionView]
 """What the swipe of a message has left in the chat: an item of its own behind it, or a block inside it."""
 
 
-async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:
-    """The tab with what is kept of a story, as it is at the end of the path."""
+async def state_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    problem: str = "",
+    typed: Mapping[str, str] = MappingProxyType({}),
+) -> StateView:
+    """The tab with what is kept of a story, as it is at the end of the path. `typed` is what stands in the boxes of
+    variables that were not saved."""
     now = runtime.clock()
     async with read_at_one_moment(runtime.database) as session:
         found = await panel_access(session, viewer, conversation_id)
@@ -119,6 +146,7 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
         artifacts = await _views_at(session, conversation_id, heads)
         failures = await failures_by_tag(session, conversation_id) if heads else {}
         schemas = await schemas_by_tag(session, conversation_id) if artifacts else {}
+        variables = variables_of(await state_at(session, conversation_id, found[0].last_seq))
     by_tag = {
         tag: view.with_(versions=retained(view.versions, view.artifact.retention, now=now, turn=turn))
         for tag, view in artifacts.items()
@@ -128,7 +156,7 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
     without_version = [head.tag for head in heads if head.tag in failures and head.tag not in artifacts]
     feeds = {surface: projections for surface, projections in shown.items() if surface.startswith("feed:")}
     return StateView(
-        panel=panel_view(*found, "state"),
+        panel=panel_view(*found, "state", problem),
         cards=tuple(
             _card(projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
             for projection in in_panels[:MOST_CARDS]
@@ -138,7 +166,29 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
         failed={tag: failures[tag] for tag in without_version[:MOST_CARDS]},
         is_awaited=bool(heads),
         may_run=any(head.tag in failures and failures[head.tag].may_run for head in heads),
+        variables=tuple(
+            _variable(name, value, typed.get(name)) for name, value in sorted(variables.items())[:MOST_VARIABLES]
+        ),
+        more_variables=max(len(variables) - MOST_VARIABLES, 0),
+        may_set=_may_set(*found),
     )
+
+
+def _variable(name: str, value: Json, typed: str | None) -> VariableView:
+    shown = value if isinstance(value, str) else written(value)
+    return VariableView(
+        name=name,
+        text=shown if typed is None else typed,
+        is_json=not isinstance(value, str),
+        was=written(value),
+        current="" if typed in (None, shown) else shown,
+    )
+
+
+def _may_set(conversation: Conversation, access: SpaceAccess) -> bool:
+    """Whether the viewer may change the state of a story that they see."""
+    in_use = access.space.status == "active" and conversation.status == "ready"
+    return in_use and access.level >= Access.TAKE_PART
 
 
 async def overlay_views(session: AsyncSession, conversation_id: UUID) -> tuple[OverlayView, ...]:

@@ -27,7 +27,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import ChoiceView
-from tavernkit.playground.story.access.access import is_in
+from tavernkit.playground.story.access.access import is_in, may_edit
 from tavernkit.playground.story.characters.cards import (
     LABELS,
     all_tags,
@@ -48,11 +48,11 @@ from tavernkit.playground.story.characters.queries import (
     assets_page,
     characters_page,
     check_changeable,
+    check_history,
     find_character,
     find_version,
     has_spoken,
     lines_of,
-    may_change,
     pictures_of,
     spaces_with,
     used_tags,
@@ -213,7 +213,8 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
     a number that counts from 0, and None where only groups begin like this."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
+        has_history = row.owner_id in (None, viewer.user_id)
+        versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS) if has_history else []
         pictures = (await pictures_of(session, [row.id])).get(row.id, {})
     card = stored_card(row).character
     texts = form_of(row.data).texts
@@ -223,7 +224,9 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         "nickname": _shown(row.nickname or ""),
         "creator": _shown(texts["creator"]),
         "card_version": _shown(texts["character_version"]),
-        "can_change": may_change(row, viewer),
+        "can_change": may_edit(row, viewer),
+        "is_own": row.owner_id == viewer.user_id,
+        "has_history": has_history,
         "fields": tuple(
             (LABELS[field], render_markdown(texts[field], pictures)) for field in FIELDS if texts[field].strip()
         ),
@@ -334,6 +337,7 @@ async def versions_view(
     """The earlier cards, newest first, each with what ended it; `more` is the address of those before."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
+        check_history(row, viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=VERSIONS + 1)
     shown = lines[:VERSIONS]
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
@@ -350,12 +354,13 @@ async def version_page_view(
     """An earlier card, and what is different by now."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
+        check_history(row, viewer)
         version = existing(await find_version(session, row.id, number), _("version"))
     return {
         "row": row,
         "version": version,
         "changes": changes_between(version.data, row.data),
-        "can_change": may_change(row, viewer),
+        "can_change": may_edit(row, viewer),
         "problem": problem,
     }
 

@@ -21,6 +21,7 @@ from tavernkit.playground.edge.presenting.home import model_name
 from tavernkit.playground.edge.presenting.messages import (
     MessagePermissions,
     MessageView,
+    is_among_people,
     message_views,
     newer_messages,
     permissions_of,
@@ -34,7 +35,6 @@ from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
-from tavernkit.playground.story.runs.speakers import may_speak
 from tavernkit.values import Value
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
@@ -45,6 +45,13 @@ SHOWN: Mapping[str, ShownStatus] = {
     "failed": "failed",
     "canceled": "canceled",
 }
+
+
+MUTE_NOTES = {
+    "muted": _("You are muted here. The owner of the space can unmute you."),
+    "observer": _("You are an observer here: you can read, but not write."),
+}
+"""Why members may not write, by how they take part."""
 
 
 class RunView(Value, frozen=True, kw_only=True):
@@ -81,6 +88,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     """The chat page. `older_before` is the number of the first message shown, when there are older ones.
 
     Opened at a message that is not among the newest, it also has a `window` with that one.
+    `is_shared`: other people may be there, who see that one is and types. `mute_note` is why a member may not write.
     """
 
     id: str
@@ -95,6 +103,8 @@ class ConversationView(Value, frozen=True, kw_only=True):
     has_model: bool
     persona_name: str
     can_write: bool = True
+    is_shared: bool = False
+    mute_note: str = ""
     is_archived: bool = False
     may_restore: bool = False
     turns: TurnsView = TurnsView(conversation_id="")
@@ -159,7 +169,9 @@ async def conversation_view(
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name=await _persona_name(session, conversation_id, access, messages),
-            can_write=permissions.can_take_part and may_speak(access.member),
+            can_write=permissions.can_speak,
+            is_shared=is_among_people(access),
+            mute_note=_mute_note(access),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(access),
             turns=await turns_view(session, conversation),
@@ -207,6 +219,13 @@ async def newer_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *,
             newer_after=newer_after,
             permissions=permissions_of(*found),
         )
+
+
+def _mute_note(access: SpaceAccess) -> str:
+    """Why a member of the space may not write, where that is because of how they take part."""
+    if access.member is None:
+        return ""
+    return MUTE_NOTES.get(access.member.participation, "")
 
 
 async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView:

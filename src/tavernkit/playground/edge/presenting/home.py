@@ -32,7 +32,8 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.presenting.search import SearchForm, result_view
 from tavernkit.playground.edge.web.requests import API_PREFIX
-from tavernkit.playground.story.access.access import is_readable
+from tavernkit.playground.story.access.access import is_readable, is_usable
+from tavernkit.playground.story.access.documents import SpaceKind
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.queries import last_message_id
@@ -113,6 +114,7 @@ class NewStoryView(Value, frozen=True, kw_only=True):
     more: str = ""
     is_first: bool = True
     name: str = ""
+    kind: SpaceKind = "playground"
     error: str = ""
 
 
@@ -190,6 +192,7 @@ async def new_story_view(
     character_ids: Sequence[UUID] = (),
     persona_id: UUID | Literal["default", "auto"] | None = "default",
     name: str = "",
+    kind: SpaceKind = "playground",
     search: str = "",
     after: str | None = None,
     error: str = "",
@@ -218,6 +221,7 @@ async def new_story_view(
         ),
         is_automatic=persona_id == "auto" if is_connected else None,
         name=name,
+        kind=kind,
         error=error,
     )
 
@@ -401,8 +405,7 @@ async def usable_characters(
 
 
 def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
-    is_theirs = or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None))
-    return and_(is_theirs, Character.status == "ready")
+    return and_(is_usable(Character, viewer.user_id), Character.status == "ready")
 
 
 def character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:

@@ -15,7 +15,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.presenting.lore_entry import entry_form, entry_name, place_of
 from tavernkit.playground.edge.presenting.panel import ChoiceView, trail_title
-from tavernkit.playground.story.lorebooks.queries import lorebook_of
+from tavernkit.playground.story.lorebooks.queries import usable_lorebook
 from tavernkit.playground.story.previews.lore_tests import BookTest, Draft, TestedEntry, run_book_test
 from tavernkit.sillytavern.world_info.fields import Logic, Source
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
@@ -92,7 +92,7 @@ async def lore_test_view(
     """What becomes of the entries of a book; nothing is tried where there is neither text nor conversation."""
     if conversation_id is None and not text.strip():
         async with runtime.database.read() as session:
-            await lorebook_of(session, viewer, lorebook_id)
+            await usable_lorebook(session, viewer, lorebook_id)
         return LoreTestView(text=text)
     test = await run_book_test(
         runtime,

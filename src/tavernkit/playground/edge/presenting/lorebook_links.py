@@ -104,7 +104,7 @@ async def place_links_view(runtime: Runtime, viewer: Viewer, place: LinkPlace, *
     links = await lorebooks_at(runtime, viewer, place)
     async with runtime.database.read() as session:
         may_change = await may_change_links(session, viewer, place)
-        own = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
+        own = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN, scope="usable")
     [(column, id)] = [(column, id) for column, id in place.as_columns().items() if id is not None]
     mine, used = {book.id for book in own}, {link.lorebook_id for link, _name in links}
     return LinksView(

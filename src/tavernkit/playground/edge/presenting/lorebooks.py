@@ -22,6 +22,7 @@ from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.edge.presenting.lore_entry import AS_SET, POSITIONS, entry_name
 from tavernkit.playground.edge.presenting.panel import ChoiceView
 from tavernkit.playground.edge.web.forms import one_newline, understood
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.lorebooks.documents import BulkAction, BulkChange, EntryFilter, PatchLorebook
 from tavernkit.playground.story.lorebooks.queries import (
     NO_FILTER,
@@ -32,6 +33,7 @@ from tavernkit.playground.story.lorebooks.queries import (
     last_activations,
     lorebook_of,
     lorebooks_page,
+    usable_lorebook,
 )
 from tavernkit.playground.story.lorebooks.service import count_tokens
 from tavernkit.prompt.tokens import default_estimator
@@ -211,12 +213,32 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
     """A page of the person's books."""
     async with runtime.database.read() as session:
         rows = await lorebooks_page(session, viewer, behind=behind_name(after), limit=BOOKS_PER_PAGE + 1)
+        shared = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_TO_CHOOSE, scope="shared")
     shown = rows[:BOOKS_PER_PAGE]
     return {
         "books": shown,
+        "shared": shared,
         "is_first": after is None,
         "next": cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
         "user_id": viewer.user_id,
+    }
+
+
+async def shared_lorebook_view(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, after: str | None = None
+) -> Mapping[str, object] | None:
+    """A book that others share, with a page of its entries: what each is called, its keys and its text. None for one of
+    the person's own."""
+    async with runtime.database.read() as session:
+        book = await usable_lorebook(session, viewer, lorebook_id)
+        if may_edit(book, viewer):
+            return None
+        rows = await entries_page(session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1)
+    shown = rows[:ENTRIES_PER_PAGE]
+    return {
+        "book": book,
+        "entries": tuple((entry_row(row), storable(str(row.data.get("content") or ""))) for row in shown),
+        "next": cursor(shown[-1].position) if len(rows) > ENTRIES_PER_PAGE else None,
     }
 
 

@@ -16,12 +16,13 @@ from tavernkit.playground.base.database.models import (
     Lorebook,
     LorebookLink,
     Persona,
+    Space,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import ChoiceView, PanelView, panel_access, panel_view
-from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members
+from tavernkit.playground.story.access.access import Access, SpaceAccess, active_members, is_usable_in
 from tavernkit.playground.story.access.personas import locked_personas
 from tavernkit.playground.story.lorebooks.queries import card_book, lorebooks_page
 from tavernkit.values import Value
@@ -67,12 +68,12 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
             for id in (member.character_id, member.persona_id if persona is None else persona.id)
             if id is not None
         }
-        links = await _links(session, conversation, access.space.owner_id, names)
+        links = await _links(session, conversation, access.space, names)
         # All at once: the session has them then for `card_book`.
         characters = (await session.scalars(select(Character).where(Character.id.in_(names)))).all()
         personas = (await session.scalars(select(Persona).where(Persona.id.in_(names)))).all()
         cards = {character.id: await card_book(session, character.id) for character in characters}
-        own_books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
+        own_books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN, scope="usable")
     owners = {row.id: row.owner_id for row in characters} | {row.id: row.owner_id for row in personas}
     places = _places(viewer, access, conversation)
     books = [_book(link, book, viewer, access, names, owners, places) for link, book in links]
@@ -102,7 +103,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
 
 
 async def _links(
-    session: AsyncSession, conversation: Conversation, owner_id: UUID, cast: Collection[UUID]
+    session: AsyncSession, conversation: Conversation, space: Space, cast: Collection[UUID]
 ) -> list[tuple[LorebookLink, Lorebook]]:
     rows = await session.execute(
         select(LorebookLink, Lorebook)
@@ -111,11 +112,13 @@ async def _links(
             or_(
                 LorebookLink.conversation_id == conversation.id,
                 LorebookLink.space_id == conversation.space_id,
-                LorebookLink.user_id == owner_id,
+                LorebookLink.user_id == space.owner_id,
                 LorebookLink.character_id.in_(cast),
                 LorebookLink.persona_id.in_(cast),
             ),
             Lorebook.status == "ready",
+            # What the owner of a shared character keeps to themselves is nobody else's business.
+            or_(LorebookLink.character_id.is_(None), is_usable_in(Lorebook, space)),
         )
         .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
         .limit(BOOKS_SHOWN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -36,6 +37,7 @@ from tavernkit.playground.edge.presenting.step_failures import FailureView, fail
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.access.personas import AUTHOR_NAME, LOCKED_AVATAR, LOCKED_ID, with_locks
 from tavernkit.playground.story.characters.queries import pictures_of
+from tavernkit.playground.story.messages.service import read_swipes
 from tavernkit.playground.story.paths.pictures import pictures_of_swipes
 from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
@@ -43,6 +45,7 @@ from tavernkit.playground.story.prompting.inputs import prompt_text
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.scripts import MessageToShow, ShownTexts, show_messages
 from tavernkit.playground.story.providers.queries import provider_in
+from tavernkit.playground.story.runs.speakers import may_speak
 from tavernkit.values import Value
 
 
@@ -99,6 +102,7 @@ class MessagePermissions(Value, frozen=True, kw_only=True):
 
     member_id: str = ""
     can_take_part: bool = False
+    can_speak: bool = False
     can_moderate: bool = False
     can_fork: bool = False
     has_branches: bool = False
@@ -167,10 +171,16 @@ def permissions_of(conversation: Conversation, access: SpaceAccess) -> MessagePe
     return MessagePermissions(
         member_id="" if access.member is None else str(access.member.id),
         can_take_part=in_use,
+        can_speak=in_use and may_speak(access.member),
         can_moderate=in_use and access.level >= Access.MODERATE,
         can_fork=takes_part and conversation.status in ("ready", "archived"),
         has_branches=access.space.kind == "playground",
     )
+
+
+def is_among_people(access: SpaceAccess) -> bool:
+    """Whether somebody is a member where other people may be, too."""
+    return access.member is not None and access.space.kind == "discussion"
 
 
 async def find_permissions(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> MessagePermissions:
@@ -223,6 +233,67 @@ async def shown_to(
         found = await message_for(session, message_id, viewer, needs)
         view = await message_view(session, message_id)
         return existing(view, _("message")), permissions_of(*found[1:])
+
+
+class SwipeView(Value, frozen=True, kw_only=True):
+    """One version of a message; `text` is what stands in its box, which `is_typed` where that was not saved. `is_shown`
+    says that it is the one in the chat."""
+
+    id: UUID
+    number: int
+    html: Markup
+    text: str
+    pictures: int
+    is_shown: bool
+    is_typed: bool
+    created_at: datetime
+
+
+class SwipesView(Value, frozen=True, kw_only=True):
+    """The versions of a message, some at a time; `next` is the position behind which the list goes on."""
+
+    message: MessageView
+    swipes: tuple[SwipeView, ...]
+    next: int | None
+    typed: str
+    problem: str
+
+
+SWIPES_PER_PAGE = 50
+
+
+async def swipes_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    message_id: UUID,
+    *,
+    after: int = -1,
+    problem: str = "",
+    typed: Mapping[UUID | None, str] = MappingProxyType({}),
+) -> SwipesView:
+    """The versions of a message for somebody who may change it; `typed` is what was not saved, by swipe, and under None
+    what was to be added."""
+    message, _permissions = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+    page = await read_swipes(runtime, viewer, message_id, after=after, limit=SWIPES_PER_PAGE)
+    return SwipesView(
+        message=message,
+        swipes=tuple(
+            SwipeView(
+                id=row.id,
+                number=row.position + 1,
+                html=render_markdown(row.content),
+                text=typed.get(row.id, row.content),
+                pictures=len(page.pictures[row.id]),
+                is_shown=row.position + 1 == message.swipe,
+                is_typed=row.id in typed,
+                created_at=row.created_at,
+            )
+            for row in page.swipes
+        ),
+        next=page.next,
+        typed=typed.get(None, ""),
+        problem=problem,
+    )
 
 
 async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[MessageView, ...]:

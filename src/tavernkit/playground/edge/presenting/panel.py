@@ -93,7 +93,7 @@ SHOWS: dict[Tab, str] = {
     "settings": "",
     "lore": "lore members space",
     "prompt": "injections toggles settings members reply message_changed message_hidden message_restored",
-    "state": "artifact.updated reply message_changed message_hidden message_restored pipelines steps",
+    "state": "artifact.updated state_changed reply message_changed message_hidden message_restored pipelines steps",
     "pipelines": "pipelines members space",
     "runs": "run reply",
 }

@@ -21,6 +21,7 @@ from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
 from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.queries import list_conversations
+from tavernkit.playground.story.members.invitations import open_invitations
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
@@ -34,6 +35,13 @@ ADDABLE_SHOWN = 8
 CHOICES_SHOWN = 200
 ROLES = {"owner": _("Owner"), "moderator": _("Moderator")}
 PARTICIPATIONS = {"muted": _("Muted"), "observer": _("Observer")}
+INVITED_ROLES = {"member": _("Member"), "moderator": _("Moderator"), "observer": _("Observer")}
+VISIBILITIES = {
+    "shared": (_("Members"), _("Everybody in this space can read this conversation.")),
+    "private": (_("Only the owner"), _("Only the owner of the space can read this conversation.")),
+    "public": (_("Everybody with an account"), _("Everybody with an account here can read it at its address.")),
+}
+"""Who may read a conversation, in a few words and in a sentence."""
 
 
 class MemberView(Value, frozen=True, kw_only=True):
@@ -50,14 +58,23 @@ class MemberView(Value, frozen=True, kw_only=True):
     may_return: bool
     may_go_up: bool
     may_go_down: bool
+    may_hand_over: bool
+    may_describe: bool
     talkativeness: str | None
+    roles: tuple[ChoiceView, ...]
     personas: tuple[ChoiceView, ...]
     providers: tuple[ChoiceView, ...]
     presets: tuple[ChoiceView, ...]
 
     @property
+    def role(self) -> str:
+        """The role that the page shows, on which observers are one."""
+        return "observer" if self.row.participation == "observer" else self.row.role
+
+    @property
     def has_more(self) -> bool:
-        return self.talkativeness is not None or bool(self.personas or self.providers or self.presets)
+        is_chosen = self.roles or self.personas or self.providers or self.presets
+        return self.talkativeness is not None or self.may_describe or bool(is_chosen)
 
 
 class _Choices(Value, frozen=True, kw_only=True):
@@ -112,9 +129,10 @@ async def space_view(
 
 
 async def members_view(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = ""
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = "", link: str = ""
 ) -> Mapping[str, object]:
-    """Who is in the space of a conversation, as one who may look there sees it."""
+    """Who is in the space of a conversation, as one who may look there sees it; `link` is an invitation that was just
+    made."""
     search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
         conversation, access = await panel_access(session, viewer, conversation_id)
@@ -131,6 +149,9 @@ async def members_view(
         locked = await locked_persona(session, conversation.id, viewer.user_id)
         is_owner = access.level >= Access.ADMINISTER and access.space.status == "active"
         addable = await _addable(session, viewer, rows, search) if is_owner else None
+    invitations = None
+    if is_owner and access.space.kind == "discussion":
+        invitations = await open_invitations(runtime, viewer, access.space.id)
     active = [row for row in rows if row.member.status == "active"]
     gone = [row for row in rows if row.member.status != "active"]
     return {
@@ -142,6 +163,17 @@ async def members_view(
         else (),
         "addable": addable,
         "search": search,
+        "invitations": invitations,
+        "invited_roles": INVITED_ROLES,
+        "link": link,
+        "is_discussion": access.space.kind == "discussion",
+        "visibility": VISIBILITIES[conversation.visibility],
+        "visibilities": tuple(
+            ChoiceView(value=value, label=label, is_chosen=value == conversation.visibility)
+            for value, (label, _sentence) in VISIBILITIES.items()
+        )
+        if is_owner and conversation.status == "ready"
+        else (),
     }
 
 
@@ -172,12 +204,15 @@ def _member(
         face=face(member.cached_display_name, row.thumbnail),
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),
-        is_muted=member.participation != "active",
-        may_mute=is_owner and is_here and member.role != "owner",
+        is_muted=member.participation == "muted",
+        may_mute=is_owner and is_here and member.role != "owner" and member.participation != "observer",
         may_remove=may_change and member.role != "owner",
         may_return=is_owner and not is_here and (not is_character or row.has_card),
         may_go_up=is_owner and is_here and place > 0,
         may_go_down=is_owner and is_here and place < count - 1,
+        may_hand_over=is_owner and is_here and not is_character and member.role != "owner",
+        may_describe=may_change and is_self,
+        roles=_roles(member) if is_owner and is_here and not is_character and member.role != "owner" else (),
         talkativeness=_percent(member.talkativeness) if is_owner and is_here and is_character else None,
         personas=(
             _chosen(_("No persona"), choices.personas, member.persona_id)
@@ -187,6 +222,11 @@ def _member(
         providers=_chosen(_("Space default"), providers, member.provider_id) if has_model else (),
         presets=_chosen(_("Space default"), choices.presets, member.preset_id) if has_model else (),
     )
+
+
+def _roles(member: SpaceMembership) -> tuple[ChoiceView, ...]:
+    role = "observer" if member.participation == "observer" else member.role
+    return tuple(ChoiceView(value=key, label=label, is_chosen=key == role) for key, label in INVITED_ROLES.items())
 
 
 def _about(row: PicturedMember, *, is_self: bool) -> str:

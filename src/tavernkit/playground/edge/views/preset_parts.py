@@ -15,6 +15,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.views.preset_fields import FieldGroup, card_groups, field_groups, prompt_groups
 from tavernkit.playground.edge.views.presets import card_name, prompt_name
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.presets.cards import card_at
 from tavernkit.playground.story.presets.originals import KEYS, differences
 from tavernkit.playground.story.presets.prompts import (
@@ -186,7 +187,7 @@ async def _row(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Preset:
 
 
 def _is_copied(row: Preset, viewer: Viewer) -> bool:
-    return row.owner_id is None and not viewer.is_administrator
+    return not may_edit(row, viewer)
 
 
 def text_pieces(text: str, other: str) -> tuple[ComparedText, ...]:

@@ -20,6 +20,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.views.preset_fields import FieldGroup, groups_of, provider_kinds
 from tavernkit.playground.edge.views.preset_looks import PROMPT_ROLES
+from tavernkit.playground.story.access.access import may_edit
 from tavernkit.playground.story.presets.prompts import EVERY_CHARACTER, listed_prompts, other_orders
 from tavernkit.playground.story.presets.queries import decode_preset, default_preset_id, preset_for, presets_page
 from tavernkit.playground.story.previews.presets import PresetTokens, measure_preset
@@ -147,6 +148,7 @@ class PresetView(PresetRow, frozen=True, kw_only=True):
     kind_name: str
     version: int
     is_copied: bool
+    is_own: bool
     can_be_shared: bool
     prompts: tuple[PresetPromptView, ...] = ()
     orders: Mapping[str, str] = {}
@@ -228,8 +230,9 @@ async def preset_view(
         kind=row.kind,
         kind_name=KIND_NAMES[row.kind],
         version=row.settings_version,
-        is_copied=row.owner_id is None and not viewer.is_administrator,
-        can_be_shared=viewer.is_administrator and row.owner_id is not None,
+        is_copied=not may_edit(row, viewer),
+        is_own=row.owner_id == viewer.user_id,
+        can_be_shared=viewer.is_administrator and row.owner_id == viewer.user_id,
         groups=groups_of(preset, row.data, chosen),
         providers=providers,
         provider=chosen,
@@ -243,10 +246,10 @@ def _common(row: Preset, viewer: Viewer, default: UUID | None) -> dict[str, Any]
     return {
         "id": row.id,
         "description": row.description,
-        "is_everybodys": row.owner_id is None,
+        "is_everybodys": row.owner_id != viewer.user_id,
         "is_default": row.id == default,
         "can_be_default": row.kind in CAN_BE_DEFAULT,
-        "can_be_deleted": row.owner_id is not None or viewer.is_administrator,
+        "can_be_deleted": may_edit(row, viewer),
     }
 
 

@@ -7,6 +7,9 @@ administrator of the site, changes the space itself. A private conversation is t
 membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted. What is in
 the trash is not there for anybody.
 
+Characters, lorebooks and presets are their owners', who alone change them; others may read and use those that are
+everybody's or shared with them. A story may use what belongs to its space's people or is shared with them.
+
 Before a run or a round is changed, locks are taken in this order: owner, space, conversation, run.
 """
 
@@ -18,9 +21,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import BindParameter, ColumnElement, and_, exists, func, insert, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -28,11 +31,15 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
+    Lorebook,
     Message,
     OutboxEvent,
     Persona,
+    Preset,
     Run,
+    Share,
     Space,
+    SpaceInvitation,
     SpaceMembership,
     User,
 )
@@ -67,6 +74,14 @@ class SpaceAccess(Value, frozen=True, kw_only=True):
     space: Space
     member: SpaceMembership | None
     level: Access
+
+
+class InvitedSpace(Value, frozen=True, kw_only=True):
+    """What an invitation says: where it leads to, and who has made it."""
+
+    invitation: SpaceInvitation
+    space: Space
+    inviter: str
 
 
 async def space_for(
@@ -117,6 +132,30 @@ def is_readable(reader: Reader) -> ColumnElement[bool]:
         is_in_space(reader),
         or_(Conversation.visibility != "private", Space.owner_id == reader),
     )
+
+
+async def invited_space(session: AsyncSession, code_hash: str, now: datetime, *, lock: bool = False) -> InvitedSpace:
+    """The space that an open invitation leads to. Who made it must still be in charge of the space."""
+    query = (
+        select(SpaceInvitation, Space, User.name)
+        .join(Space, Space.id == SpaceInvitation.space_id)
+        .join(User, User.id == SpaceInvitation.created_by_id)
+        .where(
+            SpaceInvitation.code_hash == code_hash,
+            SpaceInvitation.revoked_at.is_(None),
+            SpaceInvitation.expires_at > now,
+            Space.status == "active",
+            User.status == "active",
+            or_(Space.owner_id == User.id, User.role == "administrator"),
+        )
+    )
+    row = (
+        await session.execute(query.with_for_update(of=[Space, SpaceInvitation], key_share=True) if lock else query)
+    ).one_or_none()
+    if row is None:
+        raise Refused("not_found", _("This invitation is unknown, expired or revoked. Ask for a new link."))
+    invitation, space, inviter = row
+    return InvitedSpace(invitation=invitation, space=space, inviter=inviter)
 
 
 async def member_for(
@@ -286,21 +325,66 @@ async def append_space_event(session: AsyncSession, space_id: UUID, kind: str, n
 UNNAMED = "Somebody"
 
 
-async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character]:
-    """The characters in the order of their ids, if this person may use all of them."""
-    found = {
-        row.id: row
-        for row in await session.scalars(
-            select(Character).where(
-                Character.id.in_(ids),
-                Character.status == "ready",
-                or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
-            )
-        )
+Noun: TypeAlias = Character | Lorebook | Preset
+NounType: TypeAlias = type[Character] | type[Lorebook] | type[Preset]
+
+
+def is_usable(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+    """True of what a person may read and use: their own, everybody's, and what is shared with them."""
+    return or_(noun.owner_id == user_id, noun.owner_id.is_(None), is_shared_with(noun, user_id))
+
+
+def is_shared_with(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+    """True of what others share with a person: with everybody, or with a space that the person is in."""
+    return exists().where(
+        _column(noun) == noun.id, or_(Share.space_id.is_(None), Share.space_id.in_(spaces_of(user_id)))
+    )
+
+
+def is_others(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+    """True of what is not a person's own, and which they may use all the same."""
+    is_foreign = and_(noun.owner_id != user_id, is_shared_with(noun, user_id))
+    return or_(noun.owner_id.is_(None), is_foreign)
+
+
+def is_usable_in(noun: NounType, space: Space) -> ColumnElement[bool]:
+    """True of what the stories of a space may use: what belongs to somebody who is in it, is everybody's, or is shared
+    with the space or with its owner."""
+    people = select(SpaceMembership.user_id).where(
+        SpaceMembership.space_id == space.id, SpaceMembership.status == "active", SpaceMembership.user_id.is_not(None)
+    )
+    return or_(
+        noun.owner_id.is_(None),
+        noun.owner_id == space.owner_id,
+        noun.owner_id.in_(people),
+        exists().where(
+            _column(noun) == noun.id,
+            or_(Share.space_id.is_(None), Share.space_id == space.id, Share.space_id.in_(spaces_of(space.owner_id))),
+        ),
+    )
+
+
+def may_edit(row: Noun, viewer: Viewer) -> bool:
+    """Whether somebody who may use it may also change it: owners do, and administrators what is everybody's."""
+    return row.owner_id == viewer.user_id or (row.owner_id is None and viewer.is_administrator)
+
+
+def _column(noun: NounType) -> InstrumentedAttribute[UUID | None]:
+    columns: dict[NounType, InstrumentedAttribute[UUID | None]] = {
+        Character: Share.character_id,
+        Lorebook: Share.lorebook_id,
+        Preset: Share.preset_id,
     }
-    if len(found) < len(set(ids)):
-        raise not_found(_("character"))
-    return [found[id] for id in ids]
+    return columns[noun]
+
+
+def spaces_of(user_id: UUID) -> Select[UUID]:
+    """The ids of the spaces that a person is in."""
+    return (
+        select(SpaceMembership.space_id)
+        .join(Space, Space.id == SpaceMembership.space_id)
+        .where(SpaceMembership.user_id == user_id, SpaceMembership.status == "active", Space.status != "deleting")
+    )
 
 
 async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:

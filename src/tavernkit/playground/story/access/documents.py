@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -13,18 +13,23 @@ from tavernkit.playground.base.schemas import Document, StoredDocument, StrictMo
 
 MAX_NAME = 200
 MAX_CHARACTERS = 50
+MAX_HUMANS = 20
+LONGEST_INVITATION = 90
+"""For so many days an invitation to a space can be used at most."""
 
 Name = Annotated[str, Field(max_length=MAX_NAME)]
 PersonaText = Annotated[str, Field(max_length=50_000)]
 Version = Annotated[int, Field(ge=0, description="The version that the change was made from.")]
 
 
+SpaceKind: TypeAlias = Literal["playground", "discussion"]
+InvitedRole: TypeAlias = Literal["moderator", "member", "observer"]
+
+
 class SpaceIn(StrictModel):
     """A new space."""
 
-    kind: Literal["playground", "discussion"] = Field(
-        default="playground", description="One person with characters, or several people."
-    )
+    kind: SpaceKind = Field(default="playground", description="One person with characters, or several people.")
     name: Name = Field(default="", description="Blank takes the names of the characters.")
     character_ids: list[UUID] = Field(
         default=[], max_length=MAX_CHARACTERS, description="Who takes part, in order; nobody twice."
@@ -84,6 +89,42 @@ class MemberChange(StrictModel):
     talkativeness: float | None = Field(
         default=None, ge=0, le=1, allow_inf_nan=False, description="How likely a character speaks unasked."
     )
+
+
+class NewOwner(StrictModel):
+    """Who a space is handed over to."""
+
+    settings_version: int = Field(ge=0, description="The version of the space that was read.")
+    member_id: UUID = Field(description="A person who is a member.")
+
+
+class SpaceInvitationIn(StrictModel):
+    """A link with which people join a discussion."""
+
+    role: InvitedRole = Field(default="member", description="What who joins with it is.")
+    max_uses: int = Field(default=1, ge=1, le=MAX_HUMANS, description="How many people can join with it.")
+    days: int = Field(default=7, ge=1, le=LONGEST_INVITATION, description="For how many days it can be used.")
+
+
+class SpaceInvitationOut(Document):
+    """A link with which people join a discussion."""
+
+    id: UUID
+    space_id: UUID
+    created_by_id: UUID
+    role: InvitedRole
+    max_uses: int
+    uses_count: int
+    expires_at: datetime
+    revoked_at: datetime | None
+    created_at: datetime
+
+
+class NewSpaceInvitationOut(SpaceInvitationOut):
+    """An invitation that was just made."""
+
+    code: str = Field(description="The code to join with. It is shown here and never again.")
+    address: str = Field(description="The page on which people join, on this server.")
 
 
 class MemberOrder(StrictModel):

@@ -57,7 +57,7 @@ class AssetOut(Document):
 class CharacterOut(CharacterLineOut):
     """A character with its card."""
 
-    is_shared: bool = Field(description="True for characters that are everybody's.")
+    is_shared: bool = Field(description="True for characters that are everybody's, and have no owner.")
     card: dict[str, Any] = Field(description="The whole card, as Character Card V3.")
     assets: list[AssetOut]
 

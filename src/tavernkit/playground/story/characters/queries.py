@@ -1,4 +1,4 @@
-"""Reading characters: one's own, and those that are everybody's."""
+"""Reading characters: one's own, those that are everybody's, and those that others share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Uuid, exists, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Uuid, exists, literal, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.blobs.queries import visible_characters
 from tavernkit.playground.base.database.models import (
     Blob,
     Character,
@@ -24,6 +23,8 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing
+from tavernkit.playground.story.access.access import is_others, is_usable, may_edit
+from tavernkit.playground.story.access.blobs import visible_characters
 from tavernkit.playground.story.characters.cards import all_tags, fold, searched_tags
 from tavernkit.values import Value
 
@@ -73,7 +74,7 @@ async def find_character(
     query = select(Character).where(
         Character.id == character_id,
         Character.status == "ready",
-        or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
+        is_usable(Character, viewer.user_id),
     )
     found: Character | None = await session.scalar(query.with_for_update() if to_change else query)
     row = existing(found, _("character"))
@@ -82,15 +83,16 @@ async def find_character(
     return row
 
 
-def may_change(row: Character, viewer: Viewer) -> bool:
-    """True for those who may change a character that they can see."""
-    return row.owner_id is not None or viewer.is_administrator
-
-
 def check_changeable(row: Character, viewer: Viewer) -> None:
     """Refuse those who may see this character but not change it."""
-    if not may_change(row, viewer):
+    if not may_edit(row, viewer):
         raise Refused("forbidden", _("This character is shared. Duplicate it and edit the copy."))
+
+
+def check_history(row: Character, viewer: Viewer) -> None:
+    """Refuse the earlier cards to those whom only the present one is shared with."""
+    if row.owner_id not in (None, viewer.user_id):
+        raise Refused("forbidden", _("Only the owner of the character can see its earlier versions."))
 
 
 async def characters_page(
@@ -105,8 +107,7 @@ async def characters_page(
     limit: int,
 ) -> list[CharacterLine]:
     """A page of a list, in one statement that reads no cards."""
-    owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
-    query = select(*_COLUMNS).where(owner, Character.status == "ready", *found_by(search, tag))
+    query = select(*_COLUMNS).where(_in_scope(scope, viewer), Character.status == "ready", *found_by(search, tag))
     key: Any = {"name": Character.name_key, "recent": Character.updated_at, "created": Character.created_at}[sort]
     place = tuple_(key, Character.id)
     if after is not None:
@@ -116,6 +117,10 @@ async def characters_page(
     query = query.order_by(*order)
     rows = await session.execute(query.limit(limit))
     return [CharacterLine(**row) for row in rows.mappings()]
+
+
+def _in_scope(scope: Scope, viewer: Viewer) -> ColumnElement[bool]:
+    return Character.owner_id == viewer.user_id if scope == "own" else is_others(Character, viewer.user_id)
 
 
 async def lines_of(session: AsyncSession, viewer: Viewer, ids: Collection[UUID]) -> dict[UUID, CharacterLine]:
@@ -133,8 +138,9 @@ async def used_tags(session: AsyncSession, viewer: Viewer, *, scope: Scope, limi
 
     Read from what is searched: it is short and lies before the card, which is then not read at all.
     """
-    owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
-    texts = await session.scalars(select(Character.search_text).where(owner, Character.status == "ready"))
+    texts = await session.scalars(
+        select(Character.search_text).where(_in_scope(scope, viewer), Character.status == "ready")
+    )
     counts = Counter(tag for text in texts for tag in searched_tags(text))
     return sorted(tag for tag, count in counts.most_common(limit))
 

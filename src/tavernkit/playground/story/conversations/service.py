@@ -40,6 +40,7 @@ from tavernkit.playground.story.access.access import (
     active_members,
     append_space_event,
     conversation_for,
+    is_usable_in,
     require_in_use,
     space_for,
     story_user,
@@ -84,15 +85,17 @@ async def greet(
     to: LibraryUser,
 ) -> None:
     """Let each character say its first message; the alternatives are further swipes of it."""
+    space = await session.get_one(Space, conversation.space_id)
     cards = {
         row.id: library_character(row)
         for row in await session.scalars(
             select(Character).where(
-                Character.id.in_([speaker.character_id for speaker in speakers]), Character.status == "ready"
+                Character.id.in_([speaker.character_id for speaker in speakers]),
+                Character.status == "ready",
+                is_usable_in(Character, space),
             )
         )
     }
-    space = await session.get_one(Space, conversation.space_id)
     global_variables = await read_globals(session, space.owner_id)
     now = await time_of(session, space.owner_id, runtime.clock())
     names = [speaker.cached_display_name for speaker in speakers]

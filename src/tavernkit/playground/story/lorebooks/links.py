@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, exists, or_, select, true, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, exists, or_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -31,9 +31,15 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for
+from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for, spaces_of
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
-from tavernkit.playground.story.lorebooks.queries import PLACES, links_of, lorebook_of, newest_lorebooks
+from tavernkit.playground.story.lorebooks.queries import (
+    PLACES,
+    links_of,
+    lorebook_of,
+    newest_lorebooks,
+    usable_lorebook,
+)
 from tavernkit.values import Json, Value
 
 
@@ -238,7 +244,7 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> li
 
 
 async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> list[LinkedPlace]:
-    """Where a book is in use, by kind and name of the place."""
+    """Where a book is in use, by kind and name of the place; where others use a shared one is their own business."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
         around = aliased(Space)
@@ -254,6 +260,17 @@ async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> 
                 or_(Space.id.is_(None), Space.status != "deleting"),
                 or_(Conversation.id.is_(None), (Conversation.status != "deleting") & (around.status != "deleting")),
                 or_(Character.id.is_(None), Character.status == "ready"),
+                or_(
+                    LorebookLink.user_id == viewer.user_id,
+                    Persona.owner_id == viewer.user_id,
+                    Character.owner_id == viewer.user_id,
+                    and_(LorebookLink.character_id.is_not(None), Character.owner_id.is_(None)),
+                    LorebookLink.space_id.in_(spaces_of(viewer.user_id)),
+                    and_(
+                        around.id.in_(spaces_of(viewer.user_id)),
+                        or_(Conversation.visibility != "private", around.owner_id == viewer.user_id),
+                    ),
+                ),
             )
         )
         found = [
@@ -337,7 +354,7 @@ async def may_change_links(session: AsyncSession, viewer: Viewer, place: LinkPla
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
     async with runtime.database.write() as session:
-        book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
+        book = await usable_lorebook(session, viewer, new.lorebook_id, lock=True)
         place = new.as_columns()
         await _check_place(session, viewer, place, changing=True)
         there = await links_of(session, **place)

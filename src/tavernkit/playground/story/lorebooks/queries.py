@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Text, func, or_, select, tuple_, type_coerce
@@ -28,8 +28,9 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.access.access import is_others, is_usable, is_usable_in, may_edit
 from tavernkit.playground.story.lorebooks.documents import EntryFilter
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value
@@ -44,18 +45,36 @@ PLACES = ("space_id", "conversation_id", "character_id", "persona_id", "user_id"
 
 
 async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False) -> Lorebook:
-    """One of the person's own books."""
+    """One of the person's own books; one that others share is refused, because it can only be read."""
+    row = await usable_lorebook(session, viewer, lorebook_id, lock=lock)
+    if not may_edit(row, viewer):
+        raise Refused("forbidden", _("This lorebook belongs to somebody else. Duplicate it and edit the copy."))
+    return row
+
+
+async def usable_lorebook(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False) -> Lorebook:
+    """A book that the person may read and use: their own, or one that is shared with them."""
     query = select(Lorebook).where(
-        Lorebook.id == lorebook_id, Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"
+        Lorebook.id == lorebook_id, is_usable(Lorebook, viewer.user_id), Lorebook.status == "ready"
     )
     return existing(await session.scalar(query.with_for_update() if lock else query), _("lorebook"))
 
 
 async def lorebooks_page(
-    session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
+    session: AsyncSession,
+    viewer: Viewer,
+    *,
+    behind: tuple[str, UUID] | None,
+    limit: int,
+    scope: Literal["own", "shared", "usable"] = "own",
 ) -> list[Lorebook]:
-    """The person's books by name."""
-    query = select(Lorebook).where(Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready")
+    """The person's books by name; those that others share with them; or both."""
+    conditions = {
+        "own": Lorebook.owner_id == viewer.user_id,
+        "shared": is_others(Lorebook, viewer.user_id),
+        "usable": is_usable(Lorebook, viewer.user_id),
+    }
+    query = select(Lorebook).where(conditions[scope], Lorebook.status == "ready")
     if behind is not None:
         query = query.where(tuple_(Lorebook.name, Lorebook.id) > behind)
     return list(await session.scalars(query.order_by(Lorebook.name, Lorebook.id).limit(limit)))
@@ -239,6 +258,7 @@ class BooksInPlay(Value, frozen=True, kw_only=True):
 
     `everywhere` are those for all stories of the space's owner and those of the space, SillyTavern's global ones. `own`
     is the book inside the speaker's card: the library's stages find it there by themselves, so it stands apart.
+    `missing` says in sentences which books are left out because they are not shared with the space.
     """
 
     everywhere: tuple[Book, ...] = ()
@@ -246,6 +266,7 @@ class BooksInPlay(Value, frozen=True, kw_only=True):
     own: Book | None = None
     chat: tuple[Book, ...] = ()
     persona: tuple[Book, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def of_character(self) -> tuple[Book, ...]:
@@ -289,13 +310,14 @@ async def books_for(
     persona_id: UUID | None = None,
     cache: BookCache = _CACHE,
 ) -> BooksInPlay:
-    """The books for what `speaker` says next to the person with this persona; at most three statements.
+    """The books for what `speaker` says next to the person with this persona; at most three statements, besides the one
+    for the space, which prompts have read already.
 
     Not for a transaction that has changed a book itself.
     """
-    owner_id = select(Space.owner_id).where(Space.id == conversation.space_id).scalar_subquery()
+    space = await session.get_one(Space, conversation.space_id)
     places = [
-        LorebookLink.user_id == owner_id,
+        LorebookLink.user_id == space.owner_id,
         LorebookLink.space_id == conversation.space_id,
         LorebookLink.conversation_id == conversation.id,
     ]
@@ -305,13 +327,13 @@ async def books_for(
         places.append(LorebookLink.persona_id == persona_id)
     rows = (
         await session.execute(
-            select(LorebookLink, Lorebook)
+            select(LorebookLink, Lorebook, is_usable_in(Lorebook, space))
             .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
             .where(or_(*places), LorebookLink.enabled, Lorebook.status == "ready")
             .order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id)
         )
     ).all()
-    links = [(link, lorebook) for link, lorebook in rows]
+    links = [(link, lorebook) for link, lorebook, is_allowed in rows if is_allowed]
     books = await _decoded(session, {lorebook.id: lorebook for _, lorebook in links}.values(), cache)
 
     def those(is_here: Callable[[LorebookLink], bool]) -> tuple[Book, ...]:
@@ -323,7 +345,16 @@ async def books_for(
         own=await card_book(session, speaker.character_id, cache),
         chat=those(lambda link: link.conversation_id is not None),
         persona=those(lambda link: link.persona_id is not None),
+        missing=tuple(_missing(link, lorebook, speaker) for link, lorebook, is_allowed in rows if not is_allowed),
     )
+
+
+def _missing(link: LorebookLink, lorebook: Lorebook, speaker: SpaceMembership) -> str:
+    """Which book a prompt leaves out; one that the owner of a character keeps to themselves is not named."""
+    if link.character_id is not None:
+        name = speaker.cached_display_name
+        return _("A lorebook of {name} is not shared with this space. It was left out.", name=name)
+    return _("The lorebook “{name}” is no longer shared with this space. It was left out.", name=lorebook.name)
 
 
 async def _decoded(session: AsyncSession, lorebooks: Iterable[Lorebook], cache: BookCache) -> dict[UUID, Book]:

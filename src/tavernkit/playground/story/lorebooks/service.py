@@ -39,7 +39,14 @@ from tavernkit.playground.story.lorebooks.entry_fields import (
     without_fields,
 )
 from tavernkit.playground.story.lorebooks.links import append_book_event, link_book, places_that_name
-from tavernkit.playground.story.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of, places_in_order
+from tavernkit.playground.story.lorebooks.queries import (
+    all_entries,
+    entry_of,
+    last_place,
+    lorebook_of,
+    places_in_order,
+    usable_lorebook,
+)
 from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import ImportReport, Note
@@ -161,7 +168,7 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
 async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Lorebook:
     """A copy with all entries, used nowhere yet."""
     async with runtime.database.write() as session:
-        row = await lorebook_of(session, viewer, lorebook_id)
+        row = await usable_lorebook(session, viewer, lorebook_id)
         name = f"{row.name[:190]} (copy)"
         fields = {**row.data.get("fields", {}), "name": name}
         copy = _row(runtime, viewer.user_id, name, {**row.data, "fields": fields})
@@ -198,7 +205,7 @@ async def export_lorebook(
 ) -> tuple[str, dict[str, Json]]:
     """The name and the file: SillyTavern's world file, or the `character_book` of a card."""
     async with runtime.database.read() as session:
-        row = await lorebook_of(session, viewer, lorebook_id)
+        row = await usable_lorebook(session, viewer, lorebook_id)
         return row.name, await written_book(session, row, character_book=character_book)
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import advance
-from tavernkit.playground.base.database.models import Conversation, SpaceMembership, User
+from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership, User
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
-from tavernkit.playground.base.refused import Refused, existing
+from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import (
@@ -29,9 +31,9 @@ from tavernkit.playground.story.access.access import (
     next_position,
     persona_of,
     space_for,
-    usable_characters,
 )
-from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
+from tavernkit.playground.story.access.documents import MAX_HUMANS, MemberOut, SpaceOut
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in, was_removed
 
@@ -101,7 +103,6 @@ def _refused(field: str, why: str) -> Refused:
 
 
 MAX_MEMBERS = 50
-MAX_HUMANS = 20
 
 
 async def add_member(
@@ -120,33 +121,48 @@ async def add_member(
                 _("{name} is a member already.", name=member.cached_display_name),
                 current=MemberOut.of(member),
             )
-        await _require_room(session, access, human=user_id is not None)
         if user_id is not None:
+            require_discussion(access.space)
             active = select(User.id).where(User.id == user_id, User.status == "active")
             existing(await session.scalar(active), _("person"))
         if character_id is not None:
             await usable_characters(session, viewer, [character_id])
-        position = await next_position(session, space_id)
-        if member is None:
-            member = SpaceMembership(
-                id=runtime.ids(),
-                space_id=space_id,
-                kind="character" if user_id is None else "human",
-                user_id=user_id,
-                character_id=character_id,
-                position=position,
-                created_at=now,
-            )
-        else:
-            # Back behind everybody else, with the persona and the settings from before.
-            member.status, member.participation, member.position = "active", "active", position
-            member.removed_at = member.removed_by_id = member.removed_reason = None
-            member.settings_version += 1
-        member.cached_display_name = await display_name(session, member)
-        session.add(member)
-        await session.flush()
+        member = await join(session, runtime, access.space, member, user_id=user_id, character_id=character_id)
         await append_space_event(session, space_id, "members", now, member_id=str(member.id))
         return member
+
+
+async def join(
+    session: AsyncSession,
+    runtime: Runtime,
+    space: Space,
+    member: SpaceMembership | None,
+    *,
+    user_id: UUID | None = None,
+    character_id: UUID | None = None,
+) -> SpaceMembership:
+    """Put somebody into a space, which must be locked; `member` is who they were there before."""
+    await _require_room(session, space, human=user_id is not None)
+    position = await next_position(session, space.id)
+    if member is None:
+        member = SpaceMembership(
+            id=runtime.ids(),
+            space_id=space.id,
+            kind="character" if user_id is None else "human",
+            user_id=user_id,
+            character_id=character_id,
+            position=position,
+            created_at=runtime.clock(),
+        )
+    else:
+        # Back behind everybody else, with the persona and the settings from before.
+        member.status, member.participation, member.position = "active", "active", position
+        member.removed_at = member.removed_by_id = member.removed_reason = None
+        member.settings_version += 1
+    member.cached_display_name = await display_name(session, member)
+    session.add(member)
+    await session.flush()
+    return member
 
 
 async def change_member(
@@ -168,7 +184,8 @@ async def change_member(
             )
         await session.flush()
         member.cached_display_name = await display_name(session, member)
-        await append_space_event(session, member.space_id, "members", now, member_id=str(member.id))
+        is_access = member.user_id is not None and not {"role", "participation"}.isdisjoint(changes)
+        await _append_change(session, member, now, is_access=is_access)
         await members_changed(session, runtime, member.space_id)
         return member
 
@@ -181,7 +198,9 @@ async def remove_member(
     async with runtime.database.write() as session:
         member, _access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.role == "owner":
-            raise Refused("conflict", _("The owner cannot leave the space. Delete or archive it instead."))
+            raise Refused(
+                "conflict", _("The owner cannot leave the space. Hand it over first, or archive or delete it.")
+            )
         if member.status == "removed":
             return member
         member.status, member.participation = "removed", "muted"
@@ -217,11 +236,65 @@ async def reorder_members(
         return [members[member_id] for member_id in member_ids]
 
 
-async def _require_room(session: AsyncSession, access: SpaceAccess, *, human: bool) -> None:
-    members = await active_members(session, access.space.id)
+async def hand_over(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, member_id: UUID
+) -> Space:
+    """Make another person the owner of a space; who was it before stays as a moderator.
+
+    Private conversations are the owner's alone, so they do not change hands.
+    """
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
+        space = access.space
+        member = next((row for row in await active_members(session, space_id) if row.id == member_id), None)
+        if member is None:
+            raise not_found(_("member"))
+        if member.user_id is None:
+            raise Refused("invalid", _("A space can be handed over to a person only."))
+        if member.user_id == space.owner_id:
+            raise Refused("conflict", _("{name} owns this space already.", name=member.cached_display_name))
+        private = select(func.count()).where(Conversation.space_id == space_id, Conversation.visibility == "private")
+        if count := await session.scalar(private):
+            sentence = ngettext(
+                "This space has {count} private conversation. Share or delete it first.",
+                "This space has {count} private conversations. Share or delete them first.",
+                count,
+            )
+            raise Refused("conflict", sentence)
+        advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
+        before = await find_member(session, space_id, user_id=space.owner_id, character_id=None)
+        if before is not None:
+            before.role = "moderator"
+            before.settings_version += 1
+        member.role, member.participation = "owner", "active"
+        member.settings_version += 1
+        space.owner_id, space.updated_at = member.user_id, now
+        await session.flush()
+        for changed in filter(None, (before, member)):
+            await _append_change(session, changed, now, is_access=True)
+        return space
+
+
+async def _append_change(session: AsyncSession, member: SpaceMembership, now: datetime, *, is_access: bool) -> None:
+    """Write that a member has changed; `is_access`: they may do more or less than before, which their pages show."""
+    if is_access and member.user_id is not None:
+        announce_access_change(session, user_topic(member.user_id))
+    about = {"member_id": str(member.id), **({"access": True} if is_access else {})}
+    await append_space_event(session, member.space_id, "members", now, **about)
+
+
+def require_discussion(space: Space) -> None:
+    """Refuse people beside the owner in a space that is for one person."""
+    if space.kind != "discussion":
+        raise Refused("conflict", _("A playground is for one person. Create a discussion for several."))
+
+
+async def _require_room(session: AsyncSession, space: Space, *, human: bool) -> None:
+    members = await active_members(session, space.id)
     if len(members) >= MAX_MEMBERS:
         raise Refused("conflict", _("A space can have at most {most} members.", most=MAX_MEMBERS))
-    if human and access.space.kind != "discussion":
-        raise Refused("conflict", _("A playground is for one person. Create a discussion for several."))
-    if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
-        raise Refused("conflict", _("A discussion can have at most {most} people.", most=MAX_HUMANS))
+    if human:
+        require_discussion(space)
+        if sum(member.kind == "human" for member in members) >= MAX_HUMANS:
+            raise Refused("conflict", _("A discussion can have at most {most} people.", most=MAX_HUMANS))

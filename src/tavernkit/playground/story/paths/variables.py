@@ -18,7 +18,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import GlobalVariable, Message, MessageSwipe, User
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import conversation_to_change
 from tavernkit.playground.story.paths.state import (
@@ -60,29 +60,52 @@ async def get_variables(
 ) -> dict[str, Json]:
     """The variables behind a message, or at the end."""
     _seq, state = await read_state(runtime, viewer, conversation_id, message_id=message_id)
-    return _variables(state)
+    return variables_of(state)
+
+
+NOT_THERE = ""
+"""What `written` gives for no value at all."""
+
+
+def written(value: Json) -> str:
+    """A value as text, the same for the same value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 async def set_variable(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, value: Json
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, value: Json, *, was: str | None = None
 ) -> dict[str, Json]:
-    """Set one at the end of the path; all of them as they are then."""
+    """Set one at the end of the path; all of them as they are then.
+
+    `was` is the value that was read, `written`; a change made from another one is refused. None is from whatever there
+    is.
+    """
     check_variable(name, value)
     async with runtime.database.write() as session:
-        known = _variables(await _state_to_change(session, viewer, conversation_id))
+        known = variables_of(await _state_to_change(session, viewer, conversation_id))
+        _refuse_stale(known, name, was)
         check_room(known, name)
         await _change(session, runtime, conversation_id, set={VARIABLES + name: value}, unset=[])
         return {**known, name: value}
 
 
-async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str) -> dict[str, Json]:
-    """Remove one at the end of the path; what there is then."""
+async def delete_variable(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, *, was: str | None = None
+) -> dict[str, Json]:
+    """Remove one at the end of the path, as `set_variable` changes one; what there is then."""
     async with runtime.database.write() as session:
-        known = _variables(await _state_to_change(session, viewer, conversation_id))
+        known = variables_of(await _state_to_change(session, viewer, conversation_id))
         if name not in known:
             raise not_found(_("variable"))
+        _refuse_stale(known, name, was)
         await _change(session, runtime, conversation_id, set={}, unset=[VARIABLES + name])
         return {other: value for other, value in known.items() if other != name}
+
+
+def _refuse_stale(known: Mapping[str, Json], name: str, was: str | None) -> None:
+    now = written(known[name]) if name in known else NOT_THERE
+    if was is not None and was != now:
+        raise stale(_("variable"), known.get(name))
 
 
 async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
@@ -102,7 +125,8 @@ async def _change(
     await append_event(session, conversation_id, "state_changed", runtime.clock())
 
 
-def _variables(state: State) -> dict[str, Json]:
+def variables_of(state: State) -> dict[str, Json]:
+    """The chat variables in the state of a story."""
     return {key.removeprefix(VARIABLES): value for key, value in state.items() if key.startswith(VARIABLES)}
 
 

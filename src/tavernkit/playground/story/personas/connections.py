@@ -14,7 +14,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, usable_characters
+from tavernkit.playground.story.access.access import Access, conversation_for, is_usable
 from tavernkit.playground.story.access.personas import (
     character_key,
     lock_to,
@@ -22,6 +22,7 @@ from tavernkit.playground.story.access.personas import (
     named_persona,
     unlock,
 )
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.personas.documents import ConnectionOut
 from tavernkit.playground.story.personas.files import MAX_CONNECTIONS, Connection
 from tavernkit.playground.story.personas.queries import avatar_of, persona_for
@@ -156,7 +157,7 @@ async def characters_called(
         .where(
             Character.name.in_([key.removesuffix(".png") for key in keys]),
             Character.status == "ready",
-            (Character.owner_id == viewer.user_id) | Character.owner_id.is_(None),
+            is_usable(Character, viewer.user_id),
         )
         .order_by(Character.created_at, Character.id)
     )

@@ -172,12 +172,18 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
 async def choices_around(
     session: AsyncSession, conversation_id: UUID, space_id: UUID, owner_id: UUID, character_ids: Collection[UUID]
 ) -> list[PipelineChoice]:
-    """Everything that was chosen for a conversation or around it, the nearest first."""
+    """Everything that was chosen for a conversation or around it, the nearest first.
+
+    What the owner of a character has chosen for it counts in their own spaces; where others use it, it does not.
+    """
+    own = select(Character.id).where(
+        Character.id.in_(character_ids), or_(Character.owner_id.is_(None), Character.owner_id == owner_id)
+    )
     found = await session.scalars(
         select(PipelineChoice).where(
             or_(
                 PipelineChoice.conversation_id == conversation_id,
-                PipelineChoice.character_id.in_(character_ids),
+                PipelineChoice.character_id.in_(own),
                 PipelineChoice.space_id == space_id,
                 PipelineChoice.user_id == owner_id,
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, or_, select, tuple_
+from sqlalchemy import or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -14,6 +14,7 @@ from tavernkit.playground.base.database.models import Preset, SiteSetting, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.story.access.access import is_usable
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.risuai.files import (
     is_preset_file,
@@ -117,8 +118,8 @@ def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]
 
 
 async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, lock: bool = False) -> Preset:
-    """One of the person's own presets, or one of everybody's."""
-    query = select(Preset).where(Preset.id == preset_id, _visible(viewer))
+    """A preset that the person may use."""
+    query = select(Preset).where(Preset.id == preset_id, Preset.trashed_at.is_(None), is_usable(Preset, viewer.user_id))
     return existing(await session.scalar(query.with_for_update() if lock else query), _("preset"))
 
 
@@ -131,7 +132,7 @@ async def presets_page(
     session: AsyncSession, viewer: Viewer, *, kind: str | None, behind: tuple[str, UUID] | None, limit: int
 ) -> list[Preset]:
     """The presets that the person can use, by name."""
-    query = select(Preset).where(_visible(viewer))
+    query = select(Preset).where(Preset.trashed_at.is_(None), is_usable(Preset, viewer.user_id))
     if kind is not None:
         query = query.where(Preset.kind == kind)
     if behind is not None:
@@ -196,7 +197,3 @@ async def default_preset_id(session: AsyncSession, user_id: UUID) -> UUID | None
     if not isinstance(named, str):
         return None
     return await session.scalar(select(Preset.id).where(Preset.id == UUID(named), Preset.trashed_at.is_(None)))
-
-
-def _visible(viewer: Viewer) -> ColumnElement[bool]:
-    return and_(Preset.trashed_at.is_(None), or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)))

@@ -1,6 +1,7 @@
 """What a person does with presets, with the prompts of a chat preset and with the cards of RisuAI's.
 
-One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed.
+One that is shared is changed by its owner alone, one that is everybody's by administrators; others who change it get a
+copy of their own, changed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from tavernkit.playground.base.languages import listed, ngettext, sentence_of
 from tavernkit.playground.base.refused import Refused, existing, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
+from tavernkit.playground.story.access.access import may_edit
+from tavernkit.playground.story.access.sharing import is_allowed_in
 from tavernkit.playground.story.presets.blank import blank_preset, plain_preset
 from tavernkit.playground.story.presets.cards import with_card, with_changed_card, with_moved_card, without_card
 from tavernkit.playground.story.presets.documents import (
@@ -152,9 +155,13 @@ async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> No
     """Put a preset that is used nowhere into the trash."""
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
-        if row.owner_id is None and not viewer.is_administrator:
-            raise Refused("forbidden", _("This preset is shared. Only administrators can delete it."))
-        spaces = await places_of(session, row.id)
+        if not may_edit(row, viewer):
+            raise Refused("forbidden", _("This preset is shared. Only its owner can delete it."))
+        spaces = [
+            space
+            for space in await places_of(session, row.id)
+            if row.owner_id is None or await is_allowed_in(session, row, space)
+        ]
         if spaces:
             own = [f"“{space.name}”" for space in spaces if space.owner_id == viewer.user_id][:3]
             more = len(spaces) - len(own)
@@ -323,8 +330,8 @@ async def share_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pre
     """Make a preset everybody's; administrators alone can."""
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
-        if not viewer.is_administrator:
-            raise Refused("forbidden", _("Only administrators can share presets with everybody."))
+        if not viewer.is_administrator or not may_edit(row, viewer):
+            raise Refused("forbidden", _("Only administrators can give presets to everybody."))
         if row.owner_id is not None:
             row.name = await free_name(session, None, row.kind, row.name)
             row.owner_id, row.updated_at = None, runtime.clock()
@@ -408,7 +415,7 @@ async def _change(
 
 
 def _is_copied(row: Preset, viewer: Viewer) -> bool:
-    return row.owner_id is None and not viewer.is_administrator
+    return not may_edit(row, viewer)
 
 
 async def _copy(

@@ -15,7 +15,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.lorebooks.entry_fields import decode_entry
-from tavernkit.playground.story.lorebooks.queries import decoded_book, lorebook_of
+from tavernkit.playground.story.lorebooks.queries import decoded_book, usable_lorebook
 from tavernkit.playground.story.previews.service import lore_in_conversation
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.scene import shared_world_info
@@ -80,7 +80,7 @@ async def run_book_test(
     """What becomes of the entries of a book with a text as the newest message, or with the next reply of a
     conversation; `why` writes the sentences of the former. Nothing is stored."""
     async with runtime.database.read() as session:
-        row = await lorebook_of(session, viewer, lorebook_id)
+        row = await usable_lorebook(session, viewer, lorebook_id)
         book = _with_draft(await decoded_book(session, row), draft)
     if conversation_id is None:
         return await to_thread.run_sync(_on_text, row, book, text, why)

@@ -16,7 +16,7 @@ from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.story.access.access import story_user
+from tavernkit.playground.story.access.access import is_usable_in, story_user
 from tavernkit.playground.story.access.personas import character_key, members_with_locks
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
@@ -61,13 +61,15 @@ _ROLES: Mapping[str, ExtensionRole] = {"system": "system", "user": "user", "assi
 class PromptCast(Value, frozen=True, kw_only=True):
     """`voice` is the membership whose character the prompt is about: the speaker, or, when a person is spoken for, the
     character that they talk to. `group` is there when several characters are. Lore is limited to characters by the name
-    of their `file` and their `tags`: those of the card, the owner's, and the ids of these in SillyTavern."""
+    of their `file` and their `tags`: those of the card, the owner's, and the ids of these in SillyTavern. `missing`
+    says in sentences which cards are left out because they are not shared with the space."""
 
     voice: models.SpaceMembership
     character: Character
     file: str = ""
     tags: tuple[str, ...] = ()
     user: User
+    missing: tuple[str, ...] = ()
     person: models.SpaceMembership | None = None
     persona_id: UUID | None = None
     persona: PersonaPlace = PersonaPlace()
@@ -93,8 +95,15 @@ async def load_cast(
         # It was removed a moment ago, and still finishes what it was asked for.
         characters.append(speaker)
     voice = speaker if speaker.kind == "character" else await _partner(session, conversation.id, characters)
-    rows = await _rows(session, characters)
+    space = await session.get_one(models.Space, conversation.space_id)
+    rows, unshared = await _rows(session, space, characters)
     cards = _cards(rows, characters)
+    if voice is not None and voice.character_id in unshared:
+        sentence = _(
+            "{name} is no longer shared with this space. Ask the owner to share the character again, or remove it.",
+            name=voice.cached_display_name,
+        )
+        raise UnpromptableError(sentence)
     if voice is None or voice.id not in cards:
         raise UnpromptableError(_("The character was deleted. Add a character to the space and retry."))
     person = person_of(members, speaker)
@@ -113,6 +122,11 @@ async def load_cast(
         file=_file(rows[voice.character_id]),
         tags=(*cards[voice.id].tags, *_own_tags(rows[voice.character_id])),
         user=user,
+        missing=tuple(
+            _("{name} is no longer shared with this space. The card was left out.", name=member.cached_display_name)
+            for member in characters
+            if member.character_id in unshared
+        ),
         person=person,
         persona_id=None if persona is None else persona.id,
         persona=PersonaPlace() if persona is None else _place(persona),
@@ -149,15 +163,20 @@ async def _partner(
 
 
 async def _rows(
-    session: AsyncSession, members: Sequence[models.SpaceMembership]
-) -> dict[UUID | None, models.Character]:
-    found = await session.scalars(
-        select(models.Character).where(
-            models.Character.id.in_([member.character_id for member in members]),
-            models.Character.status == "ready",
+    session: AsyncSession, space: models.Space, members: Sequence[models.SpaceMembership]
+) -> tuple[dict[UUID | None, models.Character], set[UUID]]:
+    """The characters of the members that the space may use; and the ids of those that it may not use any more."""
+    found = (
+        await session.execute(
+            select(models.Character, is_usable_in(models.Character, space)).where(
+                models.Character.id.in_([member.character_id for member in members]),
+                models.Character.status == "ready",
+            )
         )
-    )
-    return {row.id: row for row in found}
+    ).all()
+    return {row.id: row for row, is_allowed in found if is_allowed}, {
+        row.id for row, is_allowed in found if not is_allowed
+    }
 
 
 def _file(row: models.Character) -> str:

@@ -346,6 +346,11 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     pictures: HistoryPictures = HistoryPictures()
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """What the prompt leaves out because it is not shared with the space, in sentences."""
+        return (*self.cast.missing, *self.books.missing, *self.presets.missing)
+
+    @property
     def reply_seq(self) -> int:
         """The number of the message that the reply is a swipe of, or is going to be."""
         return self.until_seq + 1 if self.replaces is None else self.replaces.seq
@@ -395,7 +400,7 @@ async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> 
         generation_type=generation_type,
         settings=settings,
         provider=provider,
-        presets=await load_presets(session, space.owner_id, settings.model, settings.prompt.modules),
+        presets=await load_presets(session, space, settings.model, settings.prompt.modules),
         cast=cast,
         books=await books_for(session, conversation, cast.voice, persona_id=cast.persona_id),
         history=history,

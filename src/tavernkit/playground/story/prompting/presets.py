@@ -11,7 +11,9 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import models
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.story.access.access import is_usable_in
 from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset, default_preset_id
 from tavernkit.playground.story.settings_schema.models import LlmGroup, ModelGroup, StorySettings
 from tavernkit.risuai.module import Module
@@ -33,7 +35,8 @@ USUAL_REASONING: Final = ReasoningSettings(prefix="<think>", suffix="</think>", 
 
 
 class Presets(Value, frozen=True, kw_only=True):
-    """The stored presets that the settings name, decoded; one that is gone is not here."""
+    """The stored presets that the settings name, decoded; one that is gone is not here. `missing` says in sentences
+    which are left out because they are not shared with the space."""
 
     preset: AnyPreset | None = None
     instruct: Instruct | None = None
@@ -41,6 +44,7 @@ class Presets(Value, frozen=True, kw_only=True):
     system_prompt: SystemPrompt | None = None
     reasoning: ReasoningTemplate | None = None
     modules: tuple[Module, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 class ChosenPreset(Value, frozen=True, kw_only=True):
@@ -63,12 +67,23 @@ async def decoded_presets(session: AsyncSession, ids: Iterable[UUID | None]) -> 
 
 
 async def load_presets(
-    session: AsyncSession, owner_id: UUID, chosen: ModelGroup, modules: Sequence[UUID] = ()
+    session: AsyncSession, space: models.Space, chosen: ModelGroup, modules: Sequence[UUID] = ()
 ) -> Presets:
     """The presets and modules that the settings name; where they name no preset, the default of the space's owner."""
-    preset_id = chosen.preset_id or await default_preset_id(session, owner_id)
+    preset_id = chosen.preset_id or await default_preset_id(session, space.owner_id)
     templates = (chosen.instruct_id, chosen.context_id, chosen.system_prompt_id, chosen.reasoning_id)
-    found = await decoded_presets(session, (preset_id, *templates, *modules))
+    wanted = {id for id in (preset_id, *templates, *modules) if id is not None}
+    found: dict[UUID | None, AnyPreset] = {}
+    missing: list[str] = []
+    if wanted:
+        rows = await session.execute(
+            select(models.Preset, is_usable_in(models.Preset, space)).where(models.Preset.id.in_(wanted))
+        )
+        for row, is_allowed in rows:
+            if is_allowed:
+                found[row.id] = decode_preset(row.kind, row.data)[0]
+            else:
+                missing.append(_("The preset “{name}” is not shared with this space. It was left out.", name=row.name))
     instruct, context, system_prompt, reasoning = map(found.get, templates)
     return Presets(
         preset=found.get(preset_id),
@@ -77,6 +92,7 @@ async def load_presets(
         system_prompt=system_prompt if isinstance(system_prompt, SystemPrompt) else None,
         reasoning=reasoning if isinstance(reasoning, ReasoningTemplate) else None,
         modules=tuple(one for one in map(found.get, modules) if isinstance(one, Module)),
+        missing=tuple(missing),
     )
 
 

@@ -170,6 +170,9 @@ _PROMPTS = select(
 OMITTED = "pictures_omitted"
 """The warning about pictures that a model did not get; and where a run that has ended well says how many."""
 
+NOT_SHARED = "not_shared"
+"""The warning about characters, lorebooks and presets that are not shared with the space."""
+
 LORE = "lore"
 """Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 
@@ -236,7 +239,8 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
                 {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
                 for warning in plan.warnings
             ]
-            + [{"code": OMITTED, "message": str(sentence), "stage": None} for sentence in omission_sentences(prompt)],
+            + [{"code": OMITTED, "message": str(sentence), "stage": None} for sentence in omission_sentences(prompt)]
+            + [{"code": NOT_SHARED, "message": str(sentence), "stage": None} for sentence in prompt.inputs.missing],
             "lore": _lore(prompt.built.result.lore),
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],

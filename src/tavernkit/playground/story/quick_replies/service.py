@@ -19,7 +19,8 @@ from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.access import Access, space_for, usable_characters
+from tavernkit.playground.story.access.access import Access, space_for
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.quick_replies.documents import (
     MAX_BUTTONS,
     ButtonFields,

@@ -22,8 +22,8 @@ from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.characters.queries import find_character, may_change
+from tavernkit.playground.story.access.access import Access, may_edit, space_for
+from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.characters.service import edit_character
 from tavernkit.playground.story.presets.documents import PatchPreset
 from tavernkit.playground.story.presets.queries import preset_for
@@ -457,7 +457,7 @@ def _of_character(row: Character, viewer: Viewer) -> ScriptHolder:
             "sillytavern": _listed(extensions.get("regex_scripts")),
             "risuai": _listed(_object(extensions.get("risuai")).get("customScripts")),
         },
-        may_change=may_change(row, viewer),
+        may_change=may_edit(row, viewer),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
@@ -22,6 +22,7 @@ from tavernkit.playground.story.access.access import (
     append_space_event,
     conversation_for,
     conversation_to_change,
+    is_usable,
     member_for,
     space_for,
 )
@@ -68,7 +69,7 @@ async def _refuse_unknown(
                 Preset.id == id,
                 Preset.trashed_at.is_(None),
                 Preset.kind.in_(wanted),
-                or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)),
+                is_usable(Preset, viewer.user_id),
             )
         )
     if found is None:

@@ -37,10 +37,10 @@ from tavernkit.playground.story.access.access import (
     persona_of,
     space_for,
     story_user,
-    usable_characters,
 )
-from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.story.access.documents import SpaceKind, SpaceOut
 from tavernkit.playground.story.access.personas import connected_persona
+from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.conversations.service import (
     FIRST_TITLE,
     _execute,
@@ -134,7 +134,7 @@ async def create_space(
     runtime: Runtime,
     viewer: Viewer,
     *,
-    kind: Literal["playground", "discussion"] = "playground",
+    kind: SpaceKind = "playground",
     name: str = "",
     character_ids: Sequence[UUID] = (),
     persona_id: UUID | Literal["auto"] | None = None,

@@ -1,6 +1,6 @@
 """Reading bytes: only those that belong to something the person may see.
 
-One may see the pictures and files of one's own characters and of those that are everybody's, the pictures of one's own
+One may see the pictures and files of the characters that one may use, the pictures of one's own
 personas, and those of the characters and personas in a space, or in a conversation of it, that one owns or is an active
 member of. Pictures of messages are for those who may read the conversation, and for who has uploaded them; backgrounds
 for those who may read anything in the space.
@@ -28,6 +28,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     SpaceMembership,
 )
+from tavernkit.playground.story.access.access import is_usable
 
 
 async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob | None:
@@ -68,7 +69,7 @@ def visible_characters(viewer: Viewer) -> Select[UUID]:
     """The ids of the characters whose pictures this person may see."""
     member = SpaceMembership
     together = exists().where(member.character_id == Character.id, _shares_space(viewer))
-    return select(Character.id).where(or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None), together))
+    return select(Character.id).where(or_(is_usable(Character, viewer.user_id), together))
 
 
 def _personas(viewer: Viewer) -> Select[UUID | None]:
