@@ -138,7 +138,7 @@ async def _own(session: AsyncSession, viewer: Viewer, column: NounColumn, id: UU
     """Something of one's own; who may only use it is told so."""
     noun, what = NOUNS[column]
     row: Noun | None = await session.scalar(select(noun).where(noun.id == id, is_usable(noun, viewer.user_id)))
-    if row is None or getattr(row, "status", "ready") != "ready":
+    if row is None or row.trashed_at is not None or getattr(row, "status", "ready") != "ready":
         raise not_found(what)
     if row.owner_id != viewer.user_id:
         raise Refused("forbidden", _("Only the owner can share this."))

@@ -77,7 +77,9 @@ async def load_presets(
     missing: list[str] = []
     if wanted:
         rows = await session.execute(
-            select(models.Preset, is_usable_in(models.Preset, space)).where(models.Preset.id.in_(wanted))
+            select(models.Preset, is_usable_in(models.Preset, space)).where(
+                models.Preset.id.in_(wanted), models.Preset.trashed_at.is_(None)
+            )
         )
         for row, is_allowed in rows:
             if is_allowed:
