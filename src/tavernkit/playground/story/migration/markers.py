@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from msgspec import convert
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import (
@@ -128,7 +128,7 @@ async def _space(session: AsyncSession, id: UUID) -> str | None:
     members = select(member.id, member.status, member.settings_version, member.position).where(member.space_id == id)
     is_here = (Conversation.space_id == id, Conversation.status != "deleting")
     chats = select(func.count(), func.max(Conversation.created_at)).where(*is_here)
-    lore = await session.scalar(select(Lorebook.settings_version).where(Lorebook.id == lore_id(id)))
+    lore = await session.scalar(select(Lorebook.settings_version).where(*_is_lore_of(id)))
     of_lore = "" if lore is None else f":{lore}"
     return f"{version}:{_digest(await _rows(session, members), await _rows(session, chats))}{of_lore}"
 
@@ -138,9 +138,14 @@ async def _conversation(session: AsyncSession, id: UUID) -> str | None:
     row = Conversation
     columns = select(row.updated_at, row.last_seq, row.settings_version, Lorebook.settings_version)
     in_use = columns.join(Space, Space.id == row.space_id).where(Space.status != "deleting")
-    with_lore = in_use.outerjoin(Lorebook, Lorebook.id == lore_id(id))
+    with_lore = in_use.outerjoin(Lorebook, and_(*_is_lore_of(id)))
     marker = await _joined(session, with_lore.where(row.id == id, row.status != "deleting"))
     return None if marker is None else marker.removesuffix(":")
+
+
+def _is_lore_of(id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """True of the lorebook that was made of the lore of a chat or a group, unless it is in the trash."""
+    return Lorebook.id == lore_id(id), Lorebook.status == "ready"
 
 
 async def _settings(session: AsyncSession, id: UUID) -> str | None:
