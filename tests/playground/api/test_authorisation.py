@@ -60,7 +60,11 @@ OUTCOMES = {
 TABLE = {
     "share one's own": ["POST /presets/{preset_id}/share"],
     "share one's own on a page": ["POST /presets/{preset_id}/share (page)"],
-    "come in": ["POST /sessions", "POST /users", "GET /health (page)", "GET /docs (page)", "GET /docs/{name} (page)"],
+    "come in": [
+        "POST /sessions", "POST /users", "GET /health (page)", "GET /docs (page)", "GET /docs/{name} (page)",
+        "GET /shared/{token} (page)", "GET /shared/{token}/branches/{branch} (page)",
+        "GET /shared/{token}/pictures/{sha256} (page)",
+    ],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
     ],
@@ -191,6 +195,8 @@ TABLE = {
         "PUT /pipeline_choices", "DELETE /pipeline_choices",
     ],
     "run a space": [
+        "GET /conversations/{conversation_id}/shared_links", "POST /conversations/{conversation_id}/shared_links",
+        "DELETE /shared_links/{shared_link_id}",
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
@@ -325,6 +331,8 @@ TABLE = {
         "GET /characters/{character_id}/lorebook (page)",
     ],
     "run a space on a page": [
+        "GET /conversations/{conversation_id}/links (page)", "POST /conversations/{conversation_id}/links (page)",
+        "POST /conversations/{conversation_id}/links/{shared_link_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
@@ -396,6 +404,9 @@ SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
 CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
 
 REQUESTS = {
+    "POST /conversations/{conversation_id}/shared_links": Ask(json={"days": 7}),
+    "POST /conversations/{conversation_id}/links (page)": Ask(data={"days": "7"}),
+    "GET /shared/{token}/pictures/{sha256} (page)": Ask(path="/shared/{token}/pictures/{thumbnail}"),
     "POST /imports": Ask(json={"name": "default-user"}),
     "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
     "PUT /imports/{import_id}/items/{position}/choice": Ask(
