@@ -251,7 +251,7 @@ class Things:
 
     async def _branch(self) -> str:
         """What is in the address of a branch that a link shows."""
-        await self._post("/conversations/{conversation_id}/fork", json={"message_id": "{reply_id}"})
+        await self._post("/conversations/{conversation_id}/fork", json={"message_id": "{reply_id}", "kind": "thread"})
         reader = await self.world.client("anonymous")
         page = (await reader.get(await self.filled("/shared/{token}"))).text
         return re.findall(r"/branches/(\w+)", page)[0]

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.database.models import Character, User
 from tavernkit.playground.edge.presenting.shared_story import MESSAGES_PER_PAGE
 from tavernkit.playground.edge.web.address_limits import AddressLimits
 from tavernkit.playground.story.conversations.forking import fork
@@ -91,6 +91,9 @@ async def test_a_link_that_is_over_answers_like_one_that_never_was(database_url:
                 answer = await client.get(path)
                 assert (answer.status_code, answer.text, answer.headers) == (404, never.text, never.headers)
             assert (await client.get(lasting)).status_code == 200
+            # A link works no longer than the account of who made it.
+            await story.columns(User, story.user_id, status="inactive")
+            assert (await client.get(lasting)).text == never.text
 
 
 async def test_branches_are_read_only_where_the_link_has_them(database_url: str, tmp_path: Path) -> None:
