@@ -141,7 +141,8 @@ async def test_a_conversation_is_exported_as_a_book_with_pictures(database_url: 
         assert "Evening%20walk.epub" in answer.headers["content-disposition"]
         made = OpenBook(answer.content)
         assert made.chapters == ["One", "Chapter 2"]
-        assert set(made.creators) == {"Ada", "Sam"}
+        assert set(made.creators) == {"Ada", "Robin"}
+        assert [name.text for name in made.pages[2].iterfind(".//h:h2", X)] == ["Robin"]
         assert len(made.pictures) == 1
         assert "Evening walk" in "".join(made.pages[0].itertext())
         assert "Hidden." not in made.text

@@ -22,6 +22,7 @@ from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.chatfiles.exporting import ChatExport, FindShownTexts, written_messages
 from tavernkit.playground.story.chatfiles.messages import ExportedMessage
 from tavernkit.playground.story.prompting.scripts import MessageToShow, show_messages
+from tavernkit.values import Value
 
 MOST_SPEAKERS = 100
 SHOWN_AT_ONCE = 50
@@ -59,7 +60,7 @@ def _to_show(message: ExportedMessage) -> MessageToShow:
 async def written_book(runtime: Runtime, export: ChatExport, chapters: Chapters) -> AsyncIterator[bytes]:
     """The conversation as an EPUB, piece by piece."""
     async with runtime.database.read() as session:
-        cast, characters = await _cast(session, export)
+        speakers = await _speakers(session, export)
     title, subtitle = shown_name(export.space_name), shown_name(export.title)
     writer = BookWriter(
         Book(
@@ -67,7 +68,7 @@ async def written_book(runtime: Runtime, export: ChatExport, chapters: Chapters)
             subtitle="" if subtitle == title else subtitle,
             identifier=f"urn:uuid:{export.conversation_id}",
             modified=runtime.clock(),
-            cast=cast,
+            cast=[speaker.member for speaker in speakers.values()],
             chapters=chapters,
         )
     )
@@ -75,7 +76,8 @@ async def written_book(runtime: Runtime, export: ChatExport, chapters: Chapters)
     yield writer.take()
     find_shown = display_texts(runtime, export.conversation_id)
     async for stored, messages, _is_last in written_messages(runtime, export, has_pictures=True, find_shown=find_shown):
-        pictures = await _card_pictures(runtime, characters, stored, messages)
+        messages = _with_names(speakers, stored, messages)
+        pictures = await _card_pictures(runtime, speakers, stored, messages)
         for sha256 in {sha for message, own in zip(messages, pictures, strict=True) for sha in _called(message, own)}:
             if not writer.knows(sha256):
                 async with runtime.database.read() as session:
@@ -89,8 +91,15 @@ async def written_book(runtime: Runtime, export: ChatExport, chapters: Chapters)
     yield writer.take()
 
 
-async def _cast(session: AsyncSession, export: ChatExport) -> tuple[list[CastMember], dict[UUID, UUID]]:
-    """Who speaks in the conversation, in their order, with their portraits; and the characters of members."""
+class BookSpeaker(Value, frozen=True, kw_only=True):
+    """Who speaks in a conversation, and which character that is."""
+
+    member: CastMember
+    character_id: UUID | None
+
+
+async def _speakers(session: AsyncSession, export: ChatExport) -> dict[UUID, BookSpeaker]:
+    """Who speaks in the conversation, by their memberships, in their order, called as on its page."""
     said = exists().where(
         Message.membership_id == SpaceMembership.id,
         Message.conversation_id == export.conversation_id,
@@ -102,6 +111,7 @@ async def _cast(session: AsyncSession, export: ChatExport) -> tuple[list[CastMem
                 SpaceMembership.id,
                 SpaceMembership.user_id,
                 SpaceMembership.character_id,
+                SpaceMembership.cached_display_name.label("name"),
                 func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256).label("portrait"),
             )
             .outerjoin(Character, Character.id == SpaceMembership.character_id)
@@ -112,32 +122,45 @@ async def _cast(session: AsyncSession, export: ChatExport) -> tuple[list[CastMem
         )
     ).all()
     locked = await locked_personas(session, export.conversation_id)
-    cast: list[CastMember] = []
+    found: dict[UUID, BookSpeaker] = {}
     for member in members:
         persona = None if member.user_id is None else locked.get(member.user_id)
-        portrait = member.portrait if persona is None else persona.avatar_sha256
+        name, portrait = (member.name, member.portrait) if persona is None else (persona.name, persona.avatar_sha256)
         data = None if portrait is None else await session.scalar(select(Blob.data).where(Blob.sha256 == portrait))
-        cast.append(CastMember(name=shown_name(export.authors[member.id].name), portrait=data))
-    return cast, {member.id: member.character_id for member in members if member.character_id is not None}
+        cast_member = CastMember(name=shown_name(name), portrait=data)
+        found[member.id] = BookSpeaker(member=cast_member, character_id=member.character_id)
+    return found
+
+
+def _with_names(
+    speakers: Mapping[UUID, BookSpeaker], stored: Sequence[ExportedMessage], messages: Sequence[ChatMessage]
+) -> tuple[ChatMessage, ...]:
+    """The messages by those who speak them: a file that was imported may call them otherwise."""
+    return tuple(
+        message.with_(name=speakers[row.membership_id].member.name) if row.membership_id in speakers else message
+        for row, message in zip(stored, messages, strict=True)
+    )
 
 
 async def _card_pictures(
     runtime: Runtime,
-    characters: Mapping[UUID, UUID],
+    speakers: Mapping[UUID, BookSpeaker],
     stored: Sequence[ExportedMessage],
     messages: Sequence[ChatMessage],
 ) -> list[Mapping[str, str]]:
     """By what names each message may call the pictures of its character's card."""
-    speakers = [
-        characters.get(row.membership_id) if calls_pictures(shown_text(message)) else None
+    characters = [
+        speakers[row.membership_id].character_id
+        if row.membership_id in speakers and calls_pictures(shown_text(message))
+        else None
         for row, message in zip(stored, messages, strict=True)
     ]
-    wanted = {id for id in speakers if id is not None}
+    wanted = {id for id in characters if id is not None}
     if not wanted:
         return [_NO_PICTURES] * len(messages)
     async with runtime.database.read() as session:
         found = await pictures_of(session, wanted)
-    return [_NO_PICTURES if id is None else found.get(id, _NO_PICTURES) for id in speakers]
+    return [_NO_PICTURES if id is None else found.get(id, _NO_PICTURES) for id in characters]
 
 
 def _called(message: ChatMessage, pictures: Mapping[str, str]) -> set[str]:
