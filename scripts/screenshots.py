@@ -107,6 +107,14 @@ def speak_in_group(page: Page) -> tuple[str, str]:
     return group, run
 
 
+def share(page: Page, chat: str) -> str:
+    """Make a link to a conversation, and give the address at which others read it."""
+    page.goto(f"{chat}/links")
+    page.get_by_label("Include branches").check()
+    page.get_by_role("button", name="Create link").click()
+    return urlsplit(page.locator("#new_link").get_attribute("href") or "").path
+
+
 def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     """The name and address of each page that a reader can find."""
     group, run = speak_in_group(page)
@@ -117,6 +125,7 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
         "conversations-one-panel-members": f"{group}/panel/members",
         # Without its place, it is no page.
         "lorebook_links": f"/lorebook_links?conversation_id={conversation_id}",
+        "shared": share(page, chat),
         "docs": "/docs/guide",
         "missing": "/nothing",
     }

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -84,6 +85,16 @@ def test_plain_text_goes_to_standard_output(chat: Path) -> None:
 )
 def test_a_chat_is_converted_for_other_applications_and_for_reading(chat: Path, to: str, part: str) -> None:
     assert part in run("chat", "convert", chat, "--to", to).text
+
+
+def test_a_chat_is_converted_to_a_book_with_chapters(chat: Path, tmp_path: Path) -> None:
+    out = tmp_path / "chat.epub"
+    options = ("--chapters", "messages", "--messages-per-chapter", "1")
+    assert run("chat", "convert", chat, "--to", "epub", *options, "--output", out).code == 0
+    with ZipFile(out) as book:
+        assert book.read("mimetype") == b"application/epub+zip"
+        assert b"Chapter 2" in book.read("OEBPS/text/nav.xhtml")
+        assert b"Hi." in book.read("OEBPS/text/part-2.xhtml")
 
 
 def test_plain_text_is_converted_back(tmp_path: Path) -> None:

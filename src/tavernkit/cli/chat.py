@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 app = command_group("chat", "Show chats and convert them to other formats.")
 
-ChatTarget: TypeAlias = Literal["jsonl", "risuai", "text", "markdown", "html"]
+ChatTarget: TypeAlias = Literal["jsonl", "risuai", "text", "markdown", "html", "epub"]
+
+ChapterOption: TypeAlias = Literal["whole", "messages", "headings"]
 
 UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="The name of the user, if the file has none.")]
 CharacterOption = Annotated[
@@ -59,10 +62,18 @@ def convert(
     file: InputFile,
     output: OutputOption = Path("-"),
     to: Annotated[
-        ChatTarget, typer.Option(help="The chat file of SillyTavern or RisuAI, or text, Markdown or HTML for reading.")
+        ChatTarget,
+        typer.Option(help="The chat file of SillyTavern or RisuAI, or text, Markdown, HTML or EPUB for reading."),
     ] = "jsonl",
     user: UserOption = "User",
     character: CharacterOption = "Character",
+    chapters: Annotated[
+        ChapterOption,
+        typer.Option(help="Where chapters of an EPUB begin: nowhere, every so many messages, or at headings."),
+    ] = "whole",
+    messages_per_chapter: Annotated[
+        int, typer.Option(min=1, max=10_000, help="How many messages a chapter has, with --chapters messages.")
+    ] = 50,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,10 +85,10 @@ def convert(
     chats, report = _load(file, user, character)
     targets = _targets(output, len(chats))
     check_free(targets, force=force)
-    write = _writer(to, "" if is_standard(file) else file.stem)
+    title = "" if is_standard(file) else file.stem
+    write = _book_writer(title, chapters, messages_per_chapter) if to == "epub" else _writer(to, title)
     for target, chat in zip(targets, chats, strict=True):
-        # Half of a surrogate pair, which JSON has an escape for and text has not, becomes a question mark.
-        write_output(target, write(chat).encode(errors="replace"), force=force)
+        write_output(target, write(chat), force=force)
     if as_json:
         emit(
             {
@@ -89,7 +100,13 @@ def convert(
         )
 
 
-def _writer(to: ChatTarget, title: str) -> Callable[[ChatFile], str]:
+def _writer(to: ChatTarget, title: str) -> Callable[[ChatFile], bytes]:
+    write = _text_writer(to, title)
+    # Half of a surrogate pair, which JSON has an escape for and text has not, becomes a question mark.
+    return lambda chat: write(chat).encode(errors="replace")
+
+
+def _text_writer(to: ChatTarget, title: str) -> Callable[[ChatFile], str]:
     from tavernkit.chats import write_chat
     from tavernkit.chats.forms import markdown_form, risuai_form, text_form
 
@@ -102,6 +119,16 @@ def _writer(to: ChatTarget, title: str) -> Callable[[ChatFile], str]:
             raise UsageError("HTML needs the application: pip install 'tavernkit[playground]'.") from None
         return html_form(title).whole
     return {"risuai": risuai_form(title), "text": text_form(), "markdown": markdown_form(title)}[to].whole
+
+
+def _book_writer(title: str, rule: ChapterOption, messages: int) -> Callable[[ChatFile], bytes]:
+    try:
+        from tavernkit.playground.story.books.chapters import Chapters
+        from tavernkit.playground.story.books.epub import book_of_file
+    except ImportError:
+        raise UsageError("EPUB needs the application: pip install 'tavernkit[playground]'.") from None
+    chapters, now = Chapters(rule=rule, messages=messages), datetime.now(UTC)
+    return lambda chat: book_of_file(chat, title=title, modified=now, chapters=chapters)
 
 
 def _load(file: Path, user: str, character: str) -> tuple[tuple[ChatFile, ...], ImportReport]:

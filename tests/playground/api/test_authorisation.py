@@ -63,6 +63,8 @@ TABLE = {
     "come in": [
         "POST /sessions", "POST /users", "POST /password_resets", "GET /health (page)", "GET /docs (page)",
         "GET /docs/{name} (page)",
+        "GET /shared/{token} (page)", "GET /shared/{token}/branches/{branch} (page)",
+        "GET /shared/{token}/pictures/{sha256} (page)",
     ],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
@@ -208,6 +210,8 @@ TABLE = {
     "run a space": [
         "POST /spaces/{space_id}/invitations", "DELETE /space_invitations/{space_invitation_id}",
         "PUT /spaces/{space_id}/owner", "GET /spaces/{space_id}/invitations",
+        "GET /conversations/{conversation_id}/shared_links", "POST /conversations/{conversation_id}/shared_links",
+        "DELETE /shared_links/{shared_link_id}",
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
@@ -365,6 +369,8 @@ TABLE = {
         "POST /conversations/{conversation_id}/panel/members/invitations/{space_invitation_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members/invitations (page)",
         "POST /conversations/{conversation_id}/panel/members/visibility (page)",
+        "GET /conversations/{conversation_id}/links (page)", "POST /conversations/{conversation_id}/links (page)",
+        "POST /conversations/{conversation_id}/links/{shared_link_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
@@ -465,6 +471,9 @@ REQUESTS = {
     "POST /admin/backups/upload (page)": Ask(files=a_file(backup_file(), "backup.zip")),
     "POST /admin/prices (page)": Ask(data={"model": "tiny", "prompt_price": "1", "completion_price": "2"}),
     "POST /admin/prices/remove (page)": Ask(data={"model": "{priced}"}),
+    "POST /conversations/{conversation_id}/shared_links": Ask(json={"days": 7}),
+    "POST /conversations/{conversation_id}/links (page)": Ask(data={"days": "7"}),
+    "GET /shared/{token}/pictures/{sha256} (page)": Ask(path="/shared/{token}/pictures/{thumbnail}"),
     "POST /imports": Ask(json={"name": "default-user"}),
     "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
     "POST /imports/{import_id}/missing_files": Ask(json={"files": []}),

@@ -22,6 +22,7 @@ SCHEMAS: dict[str, Any] = api_alone().openapi()["components"]["schemas"]
 LISTS_OF_ALL = [
     "GET /conversations/{conversation_id}/artifacts",
     "GET /conversations/{conversation_id}/injections",
+    "GET /conversations/{conversation_id}/shared_links",
     "GET /conversations/{conversation_id}/toggles",
     "GET /conversations/{conversation_id}/variables",
     "GET /lorebook_links",

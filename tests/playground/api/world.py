@@ -262,6 +262,26 @@ class Things:
     async def _sha256(self) -> str:
         return str((await self.world.owner("GET", await self.filled("/characters/{pictured_id}")))["avatar_sha256"])
 
+    async def _thumbnail(self) -> str:
+        path = await self.filled("/characters/{pictured_id}")
+        return str((await self.world.owner("GET", path))["thumbnail_sha256"])
+
+    async def _shared_link_id(self) -> str:
+        return str((await self._post("/conversations/{conversation_id}/shared_links", json={}))["id"])
+
+    async def _token(self) -> str:
+        """What is in the address of a link that shows branches too."""
+        link = {"with_branches": True}
+        made = await self._post("/conversations/{conversation_id}/shared_links", json=link)
+        return str(made["path"]).removeprefix("/shared/")
+
+    async def _branch(self) -> str:
+        """What is in the address of a branch that a link shows."""
+        await self._post("/conversations/{conversation_id}/fork", json={"message_id": "{reply_id}", "kind": "thread"})
+        reader = await self.world.client("anonymous")
+        page = (await reader.get(await self.filled("/shared/{token}"))).text
+        return re.findall(r"/branches/(\w+)", page)[0]
+
     async def _scope(self) -> str:
         return "character"
 

@@ -13,6 +13,7 @@ from starlette.datastructures import State
 
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.web.address_limits import AddressLimits
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 __all__ = ["ORIGIN", "api_client", "browser", "web_app"]
@@ -30,7 +31,7 @@ def web_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
         _built[key].middleware_stack = _built[key].build_middleware_stack()
         _built[key].state = State()
     app = copy.copy(_built[key])
-    app.state = State({"runtime": runtime, "owner_id": owner_id})
+    app.state = State({"runtime": runtime, "owner_id": owner_id, "reading_limits": AddressLimits()})
     return app
 
 

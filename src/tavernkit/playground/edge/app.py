@@ -17,6 +17,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.errors import UNEXPECTED, EndpointError, error_answer, is_below
 from tavernkit.playground.edge.routes import ROUTES
+from tavernkit.playground.edge.web.address_limits import AddressLimits
 from tavernkit.playground.edge.web.assets import STATIC_URL, HashedFiles
 from tavernkit.playground.edge.web.language import LanguageMiddleware
 from tavernkit.playground.edge.web.requests import (
@@ -45,7 +46,7 @@ KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
 def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     """The pages of a running application, for the person whose machine this is."""
     app = FastAPI(title="TavernKit Playground", version=__version__, docs_url=None, redoc_url=None)
-    app.state.runtime, app.state.owner_id = runtime, owner_id
+    app.state.runtime, app.state.owner_id, app.state.reading_limits = runtime, owner_id, AddressLimits()
     settings = runtime.settings
     app.add_middleware(
         SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local, answer=kept_out_answer

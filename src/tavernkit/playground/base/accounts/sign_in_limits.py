@@ -48,7 +48,7 @@ class Counter(Value, frozen=True, kw_only=True):
 
 
 def by_address(address: str) -> Counter:
-    return Counter(key=fingerprint(f"address {_network(address)}"), limit=PER_ADDRESS)
+    return Counter(key=fingerprint(f"address {network_of(address)}"), limit=PER_ADDRESS)
 
 
 def by_account(account: str) -> Counter:
@@ -123,7 +123,7 @@ def _refusal(limit: Limit, left: timedelta) -> Refused:
     return Refused("too_many_tries", sentence, retry_after=seconds)
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Somebody with IPv6 has a whole network of addresses to try from."""
     try:
         parsed = ip_address(address)

@@ -1,4 +1,4 @@
-"""Secrets that are shown once: what signs a browser in, what a program carries, what an invitation says.
+"""Secrets that are shown once: what signs a browser in, what a program carries, what an invitation or a link says.
 
 They are long random texts, so a plain hash is enough to keep: nobody can guess what it is the hash of.
 """
@@ -21,6 +21,10 @@ def new_session_token() -> str:
 def new_api_key() -> str:
     """A key for a program; its beginning says what it is, for people and for tools that look for leaked secrets."""
     return "tk_" + secrets.token_urlsafe(32)
+
+
+def new_link_token() -> str:
+    return secrets.token_urlsafe(24)
 
 
 def new_invitation_code() -> str:

@@ -659,6 +659,21 @@ class Conversation(EditedRow):
     regrafted: Mapped[dict[str, Any] | None]
 
 
+class SharedLink(DatedRow):
+    """A link with which anybody reads one conversation, and those that were forked from it if `with_branches`.
+
+    Only the hash of its token is kept, and a link that is revoked is gone.
+    """
+
+    __tablename__ = "shared_links"
+
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    created_by_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    with_branches: Mapped[bool]
+    expires_at: Mapped[datetime | None]
+
+
 class TextContent(Row):
     """A text that never changes, so that a message, its swipe and their copies in every branch can share it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -21,9 +21,12 @@ from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import ApiCaller, documented
 from tavernkit.playground.edge.web.archives import zipped
 from tavernkit.playground.edge.web.uploads import ONE_FILE
+from tavernkit.playground.story.books.chapters import DEFAULT_MESSAGES, MOST_MESSAGES, ChapterRule, Chapters
+from tavernkit.playground.story.books.epub import MEDIA_TYPE
+from tavernkit.playground.story.books.exporting import display_texts, written_book
 from tavernkit.playground.story.characters.chats import ListedChat, chats_with, import_chats_with
 from tavernkit.playground.story.characters.queries import find_character
-from tavernkit.playground.story.chatfiles.exporting import ChatExport, encoded, export_chat, written_chat
+from tavernkit.playground.story.chatfiles.exporting import ChatExport, encoded, export_chat, stored_texts, written_chat
 from tavernkit.playground.story.chatfiles.formats import FORMATS, Format
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
@@ -32,6 +35,18 @@ from tavernkit.reading import ImportReport
 WantedFormat = Annotated[
     Format,
     Query(description="The chat file of SillyTavern or RisuAI, or text, Markdown or HTML for reading."),
+]
+BookFormat: TypeAlias = Literal["epub"]
+ExportFormat = Annotated[
+    Format | BookFormat,
+    Query(description="The chat file of SillyTavern or RisuAI, or text, Markdown, HTML or EPUB for reading."),
+]
+Rule = Annotated[
+    ChapterRule,
+    Query(description="Where chapters of an EPUB begin: nowhere, every so many messages, or at headings and breaks."),
+]
+PerChapter = Annotated[
+    int, Query(ge=1, le=MOST_MESSAGES, description="How many messages a chapter of an EPUB has, if `chapters` says so.")
 ]
 # A browser that is told to show such a file, and not to save it, lets it do nothing.
 INERT = {"Content-Security-Policy": "default-src 'none'; sandbox"}
@@ -62,10 +77,21 @@ router = APIRouter(tags=["conversations"])
 
 @router.get("/conversations/{conversation_id}/export", response_class=StreamingResponse, responses=documented())
 async def export_conversation(
-    caller: ApiCaller, conversation_id: UUID, format: WantedFormat = "jsonl"
+    caller: ApiCaller,
+    conversation_id: UUID,
+    format: ExportFormat = "jsonl",
+    chapters: Rule = "whole",
+    messages_per_chapter: PerChapter = DEFAULT_MESSAGES,
 ) -> StreamingResponse:
     """A conversation as a file, without what was deleted."""
     export = await export_chat(*caller, conversation_id)
+    if format == "epub":
+        rule = Chapters(rule=chapters, messages=messages_per_chapter)
+        return StreamingResponse(
+            written_book(caller.runtime, export, rule),
+            media_type=MEDIA_TYPE,
+            headers=attachment(f"{export.space_name} - {export.title}", "epub") | INERT,
+        )
     wanted = FORMATS[format]
     return StreamingResponse(
         _encoded(caller.runtime, export, format),
@@ -114,7 +140,8 @@ async def _files(
 
 
 async def _encoded(runtime: Runtime, export: ChatExport, format: Format) -> AsyncIterator[bytes]:
-    async for piece in written_chat(runtime, export, format):
+    shown = display_texts(runtime, export.conversation_id) if format == "html" else stored_texts
+    async for piece in written_chat(runtime, export, format, shown):
         yield encoded(piece)
 
 

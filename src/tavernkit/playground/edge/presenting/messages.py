@@ -219,6 +219,17 @@ async def newer_messages(
     return views, views[-1].seq if len(found) > MESSAGES_PER_PAGE else None
 
 
+async def readable_views(
+    session: AsyncSession, conversation_id: UUID, *, first: int, last: int
+) -> tuple[MessageView, ...]:
+    """The messages with these numbers that are part of the story: none that is deleted or excluded from the prompt."""
+    query = _SHOWN.where(
+        Message.conversation_id == conversation_id, Message.visibility == "normal", Message.seq.between(first, last)
+    )
+    rows = (await session.execute(query.order_by(Message.seq))).all()
+    return await _views(session, [MessageRow(*row) for row in rows])
+
+
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
     row = (await session.execute(_SHOWN.where(Message.id == message_id))).one_or_none()

@@ -48,6 +48,7 @@ class TrailView(Value, frozen=True, kw_only=True):
     has_panel: bool = False
     may_begin: bool = False
     may_import: bool = False
+    may_share: bool = False
 
 
 def trail_title(space: str, conversation: str) -> str:
@@ -74,6 +75,7 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
         has_panel=is_inside,
         may_begin=access.level >= Access.TAKE_PART and space.status == "active",
         may_import=access.level >= Access.ADMINISTER and space.status == "active",
+        may_share=access.level >= Access.ADMINISTER,
     )
 
 

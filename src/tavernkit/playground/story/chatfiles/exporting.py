@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
@@ -115,6 +116,8 @@ async def exported_messages(
     messages = [
         ExportedMessage(
             id=row.id,
+            seq=row.seq,
+            membership_id=row.membership_id,
             name=authors[row.membership_id].name,
             avatar=authors[row.membership_id].avatar,
             role=row.role,
@@ -218,6 +221,7 @@ class ChatExport(Value, frozen=True, kw_only=True):
 
     conversation_id: UUID
     title: str
+    space_name: str
     header: ChatHeader | None
     strays: tuple[StrayLine, ...]
     authors: dict[UUID, Author]
@@ -245,6 +249,7 @@ async def export_chat(
         return ChatExport(
             conversation_id=conversation.id,
             title=conversation.title,
+            space_name=access.space.name,
             header=header,
             strays=strays,
             authors=authors_of(members, names.avatars),
@@ -336,49 +341,72 @@ def encoded(piece: str) -> bytes:
         return piece.encode("utf-8", "replace")
 
 
-def _written(export: ChatExport, message: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]]) -> ChatMessage:
+FindShownTexts: TypeAlias = Callable[[Sequence[ExportedMessage]], Awaitable[Mapping[UUID, str]]]
+"""What some messages that follow each other say on pages, where that is not what is stored."""
+
+
+async def stored_texts(_messages: Sequence[ExportedMessage]) -> Mapping[UUID, str]:
+    """No message is shown as anything but what is stored."""
+    return {}
+
+
+def _written(
+    export: ChatExport, message: ExportedMessage, blobs: Mapping[str, tuple[str, bytes]], shown: Mapping[UUID, str]
+) -> ChatMessage:
     written = written_message(message, blobs, is_embedded=export.is_embedded)
+    if message.id in shown:
+        written = written.with_(extra={**written.extra, "display_text": shown[message.id]})
     links = export.links.get(message.id)
     return written if links is None else with_links(written, links)
 
 
-async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> AsyncIterator[str]:
-    """The file piece by piece. No transaction is open while somebody takes their time to receive a piece."""
+async def written_messages(
+    runtime: Runtime, export: ChatExport, *, has_pictures: bool, find_shown: FindShownTexts = stored_texts
+) -> AsyncIterator[tuple[Sequence[ExportedMessage], tuple[ChatMessage, ...], bool]]:
+    """The messages, a few at a time, as stored and as a file has them, and whether they are the last. No transaction is
+    open in between."""
+    behind, is_last = 0, False
+    while not is_last:
+        async with runtime.database.read() as session:
+            page, behind = await exported_messages(
+                session, export.conversation_id, export.authors, behind=behind, limit=PAGE
+            )
+        shown = await find_shown(page)
+        async for few, blobs in _with_blobs(runtime, page, is_embedded=export.is_embedded):
+            kept = blobs if has_pictures else {}
+            is_last = len(page) < PAGE and (not page or few[-1] is page[-1])
+            yield few, tuple(_written(export, message, kept, shown) for message in few), is_last
+
+
+async def written_chat(
+    runtime: Runtime, export: ChatExport, format: Format, find_shown: FindShownTexts = stored_texts
+) -> AsyncIterator[str]:
+    """The file piece by piece. Nothing is held while somebody takes their time to receive a piece."""
     lines = 0
-    behind = 0
     header, strays = export.header, export.strays
     is_first = True
     make_form = FORMATS[format].form
     form = None if make_form is None else make_form(export.title)
     if form is not None:
         yield form.opening
-    while True:
-        async with runtime.database.read() as session:
-            page, behind = await exported_messages(
-                session, export.conversation_id, export.authors, behind=behind, limit=PAGE
-            )
-        async for few, blobs in _with_blobs(runtime, page, is_embedded=export.is_embedded):
-            kept = blobs if FORMATS[format].has_pictures else {}
-            messages = tuple(_written(export, message, kept) for message in few)
-            is_last = len(page) < PAGE and (not page or few[-1] is page[-1])
-            if form is not None:
-                if text := await asyncio.to_thread(form.join, messages):
-                    yield text if is_first else form.between + text
-                    is_first = False
-                continue
-            count = len(messages) + (0 if header is None else 1)
-            here = tuple(stray for stray in strays if is_last or stray.before < lines + count)
-            piece = ChatFile(
-                header=header,
-                messages=messages,
-                strays=tuple(stray.with_(before=stray.before - lines) for stray in here),
-            )
-            if count or here:
-                yield ("" if is_first else "\n") + write_chat(piece)
+    pages = written_messages(runtime, export, has_pictures=FORMATS[format].has_pictures, find_shown=find_shown)
+    async for _stored, messages, is_last in pages:
+        if form is not None:
+            if text := await asyncio.to_thread(form.join, messages):
+                yield text if is_first else form.between + text
                 is_first = False
-            lines += count
-            header, strays = None, strays[len(here) :]
-        if len(page) < PAGE:
-            break
+            continue
+        count = len(messages) + (0 if header is None else 1)
+        here = tuple(stray for stray in strays if is_last or stray.before < lines + count)
+        piece = ChatFile(
+            header=header,
+            messages=messages,
+            strays=tuple(stray.with_(before=stray.before - lines) for stray in here),
+        )
+        if count or here:
+            yield ("" if is_first else "\n") + write_chat(piece)
+            is_first = False
+        lines += count
+        header, strays = None, strays[len(here) :]
     if form is not None:
         yield form.closing

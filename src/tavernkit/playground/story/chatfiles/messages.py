@@ -83,6 +83,8 @@ class ExportedMessage(Value, frozen=True, kw_only=True):
     """A message as it is stored; `avatar` is the file of its author's card, which only groups tell."""
 
     id: UUID
+    seq: int
+    membership_id: UUID
     name: str
     avatar: str | None
     role: str

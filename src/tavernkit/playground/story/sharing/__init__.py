@@ -1,0 +1,1 @@
+"""Links with which anybody reads one conversation, without an account."""
