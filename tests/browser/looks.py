@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import CDPSession, Page
+from scripts.screenshots import LOCALES
 
 from tests.browser.axe import violations
 
 __all__ = [
     "DESKTOP",
+    "MEASURED",
     "NARROWEST",
     "PHONE",
     "Size",
@@ -26,6 +29,8 @@ __all__ = [
 Size: TypeAlias = tuple[int, int]
 Theme: TypeAlias = Literal["light", "dark"]
 
+MEASURED = LOCALES if "TAVERNKIT_EDGE_FULL" in os.environ else ("en",)
+"""Whether the words of other languages have room is left to `make soak`."""
 DESKTOP: Size = (1280, 900)
 PHONE: Size = (390, 844)
 NARROWEST: Size = (360, 640)

@@ -19,15 +19,15 @@ from tavernkit.playground.base.languages import (
     translated,
 )
 from tests.browser.conftest import OpenWindow, Profile
-from tests.browser.looks import NARROWEST, cut_off, lengthen_labels
+from tests.browser.looks import MEASURED, NARROWEST, cut_off, lengthen_labels
 from tests.browser.story import begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.support.hanging import HANG_SECONDS
 
 LETTERS = {"en": r"[a-z]{3}", "ru": r"[а-яё]{3}", "zh-Hans": r"[\u4e00-\u9fff]{2}"}
 """What is found in every sentence of a language."""
-MEASURED = LOCALES if "TAVERNKIT_EDGE_FULL" in os.environ else ("en",)
-"""English is measured with longer labels as well; only `make soak` looks at the words of the other languages."""
+SPOKEN = LANGUAGES if "TAVERNKIT_EDGE_FULL" in os.environ else ("ru",)
+"""One that is not what the source says is enough; `make soak` has them all."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_every_page_has_room_for_its_words_on_the_smallest_phone(
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", SPOKEN)
 def test_after_the_language_is_changed_a_chat_and_its_errors_are_in_it(
     open_window: OpenWindow, server: ServerProcess, language: str
 ) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from scripts.screenshots import LOCALES
 
 from tests.browser.conftest import OpenWindow, Profile
-from tests.browser.looks import DESKTOP, NARROWEST, PHONE, assert_accessible, fits, show
+from tests.browser.looks import DESKTOP, MEASURED, NARROWEST, PHONE, assert_accessible, fits, show
 from tests.browser.story import Story, ask_api, begin_story
 from tests.playground.pipelines.contents import content
 from tests.playground.support.server import ServerProcess
@@ -259,7 +259,7 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("language", LOCALES)
+@pytest.mark.parametrize("language", MEASURED)
 def test_the_bar_has_room_for_all_its_names(browser: Browser, site: ServerProcess, language: str) -> None:
     """Side by side, or in a menu; the name of the page that is shown is bold, and takes the most room."""
     profile = Profile(browser, site, LOCALES[language])
