@@ -47,8 +47,8 @@ def note_rows(session: Session, model: type[Base], rows: Iterable[Mapping[str, A
     """Remember rows that were written past the unit of work, if they have texts."""
     if issubclass(model, TextContent):
         _noted(session, model).update((row["id"], row["content"]) for row in rows)
-    elif issubclass(model, Row) and model in NOUNS:
-        _noted(session, model).update((row["id"], "") for row in rows)
+    elif issubclass(model, Row) and (noun := NOUNS.get(model)) is not None:
+        _noted(session, model).update((row["id"], "") for row in rows if any(name in row for name in noun.watched))
 
 
 def _noted(session: Session, model: type[Row]) -> dict[UUID, str]:
