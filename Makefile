@@ -74,6 +74,8 @@ soak: $(STAMP) ## the nightly profile: 1,000 kills on each database, everything 
 	TAVERNKIT_EDGE_FULL=1 TAVERNKIT_IMPORTED_MESSAGES=100000 TAVERNKIT_LOCKED_SECONDS=60 TAVERNKIT_STARTS=20 $(BIN)/pytest -o faulthandler_timeout=7200 \
 		tests/playground/edge tests/playground/overload tests/playground/starting tests/playground/test_locked_database.py \
 		tests/browser/test_languages.py tests/browser/test_pipeline_profiles.py
+	TAVERNKIT_LONG_CHAT_BYTES=104857600 $(BIN)/pytest -o faulthandler_timeout=7200 tests/playground/migration/test_export_round_trip.py
+	TAVERNKIT_LONG_CHAT_BYTES=209715200 $(BIN)/pytest -o faulthandler_timeout=7200 tests/playground/migration/test_long_chats.py
 	TAVERNKIT_EVERY_DATABASE=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile -k postgresql tests/playground
 	TAVERNKIT_HYPOTHESIS=tenfold $(BIN)/pytest -o faulthandler_timeout=7200 -n 2 --dist worksteal -m hypothesis
 

@@ -6,6 +6,7 @@ const AT_ONCE = 4
 const TRIES = 4
 const FIRST_PAUSE = 250
 const SILENT = 60_000
+const ASKED_AT_ONCE = 1000
 
 // Without a file, there is nothing that could be sent again.
 export interface FailedFile {
@@ -16,6 +17,7 @@ export interface FailedFile {
 
 interface Answer {
   id?: string
+  paths?: string[]
   error?: { sentence?: string }
 }
 
@@ -28,8 +30,9 @@ export function currentUpload(): FolderUpload | null {
   return current
 }
 
-export function startUpload(files: ChosenFiles): FolderUpload {
-  current = new FolderUpload(files)
+// With an id, the upload of that import goes on: what has arrived is not sent again.
+export function startUpload(files: ChosenFiles, importId = ""): FolderUpload {
+  current = new FolderUpload(files, importId)
   void current.run()
   return current
 }
@@ -41,7 +44,6 @@ addEventListener("beforeunload", (event) => {
 // Sends the files of a folder, some at a time, each several times if need be, and then has them scanned.
 export class FolderUpload extends EventTarget {
   state: State = "sending"
-  importId = ""
   // Why it ended before its time.
   problem = ""
   failed: FailedFile[]
@@ -50,12 +52,17 @@ export class FolderUpload extends EventTarget {
   readonly totalFiles: number
   readonly totalBytes: number
 
-  private readonly waiting: FolderFile[]
+  private waiting: FolderFile[]
+  private isContinued: boolean
   private readonly underway = new Map<XMLHttpRequest, number>()
   private finishedBytes = 0
 
-  constructor({ name, files, unreadable }: ChosenFiles) {
+  constructor(
+    { name, files, unreadable }: ChosenFiles,
+    public importId: string,
+  ) {
     super()
+    this.isContinued = importId !== ""
     this.failed = unreadable.map((path) => ({ path, reason: _("The browser cannot read it.") }))
     this.name = name
     this.waiting = [...files].reverse()
@@ -74,6 +81,7 @@ export class FolderUpload extends EventTarget {
   async run(): Promise<void> {
     try {
       if (!this.importId) this.importId = (await post("/api/v1/imports", { name: this.name })).id ?? ""
+      if (this.isContinued) await this.leaveOutArrived()
       await Promise.all(Array.from({ length: AT_ONCE }, () => this.sendAll()))
       if (this.state !== "sending") return
       if (this.failed.length > 0) this.change("incomplete")
@@ -108,15 +116,35 @@ export class FolderUpload extends EventTarget {
     if (this.importId) await limitedFetch(`/api/v1/imports/${this.importId}`, { method: "DELETE" }).catch(() => undefined)
   }
 
+  private async leaveOutArrived(): Promise<void> {
+    const asked = this.waiting
+    const missing: FolderFile[] = []
+    for (let start = 0; start < asked.length && this.state === "sending"; start += ASKED_AT_ONCE) {
+      const some = asked.slice(start, start + ASKED_AT_ONCE)
+      const files = some.map((one) => ({ path: one.path, size: bodyOf(one).size, modified: one.file.lastModified }))
+      const { paths } = await post(`/api/v1/imports/${this.importId}/missing_files`, { files })
+      const wanted = new Set(paths)
+      for (const one of some) {
+        if (wanted.has(one.path)) missing.push(one)
+        else this.count(one)
+      }
+      this.changed()
+    }
+    this.waiting = missing
+    this.isContinued = false
+  }
+
+  private count(file: FolderFile): void {
+    this.sentFiles += 1
+    this.finishedBytes += bodyOf(file).size
+  }
+
   private async sendAll(): Promise<void> {
     for (let file = this.waiting.pop(); file && this.state === "sending"; file = this.waiting.pop()) {
       const reason = await this.send(file)
       if (this.state !== "sending") return
       if (reason) this.failed.push({ ...file, reason })
-      else {
-        this.sentFiles += 1
-        this.finishedBytes += bodyOf(file).size
-      }
+      else this.count(file)
       this.changed()
     }
   }

@@ -15,6 +15,11 @@ export default class FolderImport extends Controller {
     ...["choose", "file", "folder", "curtain", "upload", "bar", "numbers", "sentence", "cancel", "failed", "failures", "retry"],
   ]
 
+  static override values = { id: String, name: String }
+
+  // The import whose upload goes on, and what was sent for it; empty where another one begins.
+  declare readonly idValue: string
+  declare readonly nameValue: string
   declare readonly chooseTarget: HTMLElement
   declare readonly fileTarget: HTMLInputElement
   declare readonly folderTarget: HTMLInputElement
@@ -32,7 +37,8 @@ export default class FolderImport extends Controller {
   private isReading = false
 
   override connect(): void {
-    this.follow(currentUpload())
+    const upload = currentUpload()
+    if (!this.idValue || upload?.importId === this.idValue) this.follow(upload)
   }
 
   override disconnect(): void {
@@ -83,12 +89,22 @@ export default class FolderImport extends Controller {
     showProblem("", this.element)
     try {
       const found = await finding
-      if (found.files.length === 0) showProblem(_("There are no files in it. Choose another folder."), this.element)
-      else this.follow(startUpload(found))
+      const problem = this.problemWith(found)
+      if (problem) showProblem(problem, this.element)
+      else this.follow(startUpload(found, this.idValue))
     } finally {
       this.isReading = false
       this.fileTarget.value = this.folderTarget.value = ""
     }
+  }
+
+  private problemWith({ name, files }: ChosenFiles): string {
+    if (files.length === 0) return _("There are no files in it. Choose another folder.")
+    if (currentUpload()) return _("Another upload is not complete. Wait until it is, or cancel it.")
+    // As the server writes names.
+    const isSame = !this.idValue || name.split(/\s+/).filter(Boolean).join(" ") === this.nameValue
+    if (isSame) return ""
+    return _("This is “{name}”. Choose “{expected}” to continue, or discard the import.", { name, expected: this.nameValue })
   }
 
   private follow(upload: FolderUpload | null): void {

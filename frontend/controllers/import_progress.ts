@@ -27,8 +27,12 @@ export default class ImportProgress extends Controller {
   // Every answer brings a new head.
   headTargetConnected(head: HTMLElement): void {
     clearTimeout(this.timer)
-    if (!("over" in head.dataset)) this.timer = setTimeout(() => void this.ask(), this.pause)
+    if (!("over" in head.dataset)) this.askLater()
     else if (this.hasAsked) announce(this.sentenceTarget.textContent ?? "")
+  }
+
+  private askLater(): void {
+    this.timer = setTimeout(() => void this.ask(), this.pause)
   }
 
   private async ask(): Promise<void> {
@@ -40,12 +44,14 @@ export default class ImportProgress extends Controller {
       this.hasAsked = true
       this.pause = PAUSE
       this.lostTarget.hidden = true
-      renderStreamMessage(streams)
+      // A new head would close the question that somebody is reading.
+      if (this.headTarget.querySelector(":popover-open")) this.askLater()
+      else renderStreamMessage(streams)
     } catch {
       if (!this.element.isConnected) return
       this.lostTarget.hidden = false
       this.pause = Math.min(this.pause * 2, LONGEST_PAUSE)
-      this.timer = setTimeout(() => void this.ask(), this.pause)
+      this.askLater()
     }
   }
 }

@@ -22,7 +22,7 @@ export default class LiveSearch extends Controller<HTMLFormElement> {
   }
 
   chosen(event: Event): void {
-    if (event.target instanceof HTMLSelectElement) this.element.requestSubmit()
+    if (event.target instanceof HTMLSelectElement) this.search()
   }
 
   sent(): void {

@@ -31,9 +31,9 @@ def page(open_window: OpenWindow, server: ServerProcess) -> Page:
     return open_window(server)
 
 
-def drop(page: Page, *places: Path) -> None:
+def drop(page: Page, *places: Path, address: str = "/import") -> None:
     """Drop folders or files of the disk onto the page, as a person does from the window beside it."""
-    page.goto("/import")
+    page.goto(address)
     expect(page.get_by_text("or drop a folder")).to_be_visible()
     devtools = page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(place) for place in places], "dragOperationsMask": 1}
@@ -181,6 +181,59 @@ def test_an_upload_goes_on_while_another_page_is_open(page: Page, tmp_path: Path
     wait_for_scan(page)
 
 
+def test_an_upload_whose_tab_was_closed_goes_on(page: Page, tmp_path: Path) -> None:
+    folder = written(tmp_path / "interrupted user")
+    held: list[Route] = []
+    page.route(re.compile("path=worlds%2FSea.json"), lambda route: held.append(route))
+    drop(page, folder)
+    expect(page.get_by_text(f"{len(FILES) - 1} of {len(FILES)} files")).to_be_visible()
+    page.goto("about:blank")
+    page.unroute_all()
+    page.goto("/import")
+    left = page.get_by_role("listitem").filter(has_text="interrupted user")
+    expect(left).to_contain_text(f"{len(FILES) - 1} files")
+    assert_accessible(page)
+    left.get_by_role("link", name="Continue uploading").press("Enter")
+    page.wait_for_url(re.compile(r"/import/[\w-]+$"))
+    assert_accessible(page)
+    show(page, DESKTOP)
+    drop(page, written(tmp_path / "another"), address=page.url)
+    expect(page.get_by_text("This is “another”. Choose “interrupted user” to continue")).to_be_visible()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
+    drop(page, folder, address=page.url)
+    wait_for_scan(page)
+    assert len(sent) == 1
+    assert "path=worlds%2FSea.json" in sent[0]
+    expect(row(page, "worlds/Sea.json")).to_be_visible()
+
+
+def test_an_import_is_paused_reloaded_and_resumed(
+    open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path: Path
+) -> None:
+    """A worker of its own, which is away while the import waits to be paused."""
+    model = scripted_model.base_url
+    with running(ServerProcess(tmp_path, model_url=model, worker="none")) as server:
+        worker = ServerProcess(tmp_path, model_url=model, role="worker", name="worker")
+        page = open_window(server)
+        with running(worker):
+            drop(page, written(tmp_path / "default-user"))
+            wait_for_scan(page)
+        page.get_by_role("button", name="Import", exact=True).press("Enter")
+        expect(page.get_by_text(f"0 of {len(FILES)} files")).to_be_visible()
+        assert_accessible(page)
+        page.get_by_role("button", name="Pause").press("Enter")
+        expect(page.get_by_text("The import is paused.").first).to_be_visible()
+        page.reload()
+        expect(page.get_by_text("The import is paused.").first).to_be_visible()
+        assert_accessible(page)
+        page.get_by_role("button", name="Resume").press("Enter")
+        expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        with running(worker):
+            expect(page.get_by_text("The import is complete.").first).to_be_visible()
+            expect(page.get_by_role("link", name=re.compile("Exact"))).to_be_visible()
+
+
 def test_a_folder_and_a_file_can_be_chosen_and_earlier_imports_are_listed(page: Page, tmp_path: Path) -> None:
     page.goto("/import")
     page.get_by_label("Choose folder").set_input_files(written(tmp_path / "chosen user"))
@@ -198,13 +251,25 @@ def test_a_folder_and_a_file_can_be_chosen_and_earlier_imports_are_listed(page: 
     assert_accessible(page)
 
 
-@pytest.mark.parametrize("only_worlds", [False, True])
-def test_everything_or_some_kinds_are_exported(page: Page, tmp_path: Path, only_worlds: bool) -> None:
+@pytest.mark.parametrize("what", ["everything", "kinds", "items"])
+def test_everything_some_kinds_or_some_items_are_exported(page: Page, tmp_path: Path, what: str) -> None:
+    drop(page, written(tmp_path / "user"))
+    wait_for_scan(page)
+    import_all(page)
     page.goto("/export")
     assert_accessible(page)
-    if only_worlds:
-        page.get_by_label("Only these kinds:").check()
-        page.get_by_label("Lorebooks").check()
+    if what == "kinds":
+        page.get_by_label("Only some kinds").check()
+        page.get_by_role("checkbox", name="Lorebooks", exact=True).check()
+        assert_accessible(page)
+    elif what == "items":
+        page.get_by_label("Only some items").check()
+        page.get_by_role("combobox", name="Kind").select_option("Lorebooks")
+        page.get_by_label("Search").fill("sea")
+        page.get_by_role("checkbox", name="Sea 1 entry").first.check()
+        page.get_by_label("Search").fill("nothing of this name")
+        expect(page.get_by_text("No items match.")).to_be_visible()
+        expect(page.get_by_role("checkbox", name="Sea Lorebooks · 1 entry")).to_be_checked()
         assert_accessible(page)
     page.get_by_role("button", name="Export").click()
     expect(page.get_by_text("The export is complete.").first).to_be_visible()
@@ -214,4 +279,4 @@ def test_everything_or_some_kinds_are_exported(page: Page, tmp_path: Path, only_
     download.value.save_as(tmp_path / "export.zip")
     names = zipfile.ZipFile(tmp_path / "export.zip").namelist()
     assert any(name.startswith("worlds/") for name in names)
-    assert any(name.startswith("characters/") for name in names) != only_worlds
+    assert any(name.startswith("characters/") for name in names) == (what == "everything")

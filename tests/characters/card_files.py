@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import struct
@@ -10,6 +11,8 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -68,6 +71,13 @@ def chunk(kind: bytes, content: bytes, *, crc: int | None = None) -> bytes:
 
 def packed(card: Any) -> bytes:
     return base64.b64encode(json.dumps(card).encode())
+
+
+def sealed(card: Any, word: bytes = b"RISU_NONE", **about: bool) -> bytes:
+    """A card as RisuAI encrypts it."""
+    data = AESGCM(hashlib.sha256(word).digest()).encrypt(bytes(12), json.dumps(card).encode(), None)
+    parts = (base64.b64encode(data), hashlib.sha256(data).hexdigest().encode(), packed(about))
+    return b"||".join((b"rcc", b"rccv1", *parts))
 
 
 def text(keyword: str, payload: bytes, **options: int) -> bytes:

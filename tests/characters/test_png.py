@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import json
 import zlib
 
 import pytest
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from PIL import Image
 
 from tavernkit.characters import CardLimits, load, read_card, to_png
+from tavernkit.characters.ingest.png import needs_password, without_password
 from tavernkit.errors import InvalidCardError, PngParseError, PngWriteError, UnsupportedVersionError
 from tests.characters import card_files as files
-from tests.characters.card_files import chunk, itxt, packed, png, text, v2, v3, ztxt
+from tests.characters.card_files import chunk, itxt, packed, png, sealed, text, v2, v3, ztxt
 from tests.strategies import cards
 
 CARD = packed(v2())
@@ -132,11 +131,15 @@ def test_a_picture_without_a_card():
         load(png(text("Comment", b"hello")))
 
 
-def sealed(card, word=b"RISU_NONE", **about):
-    """A card as RisuAI encrypts it."""
-    data = AESGCM(hashlib.sha256(word).digest()).encrypt(bytes(12), json.dumps(card).encode(), None)
-    parts = (base64.b64encode(data), hashlib.sha256(data).hexdigest().encode(), packed(about))
-    return b"||".join((b"rcc", b"rccv1", *parts))
+def test_v15_a_card_that_risuai_has_encrypted_with_a_password_is_opened_with_it():
+    locked = png(text("Comment", b"hello"), text("chara", sealed(v2(name="Ada"), b"sesame", usePassword=True)))
+    assert needs_password(locked)
+    opened = without_password(locked, "sesame")
+    assert load(opened).card.character.name == "Ada"
+    assert b"hello" in opened
+    assert not needs_password(opened)
+    with pytest.raises(PngParseError, match="The password is wrong"):
+        without_password(locked, "sesamo")
 
 
 def test_v15_a_card_that_risuai_has_encrypted_without_a_password_is_read():
@@ -146,7 +149,7 @@ def test_v15_a_card_that_risuai_has_encrypted_without_a_password_is_read():
 @pytest.mark.parametrize(
     ("payload", "error", "message"),
     [
-        (sealed(v2(), b"sesame", usePassword=True), UnsupportedVersionError, "with a password. Import it there"),
+        (sealed(v2(), b"sesame", usePassword=True), UnsupportedVersionError, "with a password. Import it with"),
         (b"rcc||rccv1||abc||def", UnsupportedVersionError, "not known here"),
         (b"rcc||rccv9||AAAA||hash||e30=", UnsupportedVersionError, "not known here"),
         (b"rcc||rccv1||AAAA||hash||e30=", PngParseError, "damaged"),

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.base.config import AppConfig
-from tavernkit.playground.base.runtime import open_runtime
-from tavernkit.playground.story.seeding import seed
 from tests.cli.running import run
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sqlite_with_story: Path) -> None:
+    """The data of somebody who has begun a story."""
+    (tmp_path / "data").mkdir()
+    shutil.copy(sqlite_with_story, tmp_path / "data" / "tavernkit.db")
     monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path / "data"))
     for name in ("TAVERNKIT_DATABASE_URL", "TAVERNKIT_HOST", "TAVERNKIT_PORT"):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def begun(tmp_path: Path) -> None:
-    """What is there after the first start."""
-
-    async def start() -> None:
-        async with open_runtime(AppConfig(data_dir=tmp_path / "data")) as runtime:
-            await seed(runtime)
-
-    (tmp_path / "data").mkdir()
-    asyncio.run(start())
-
-
-@pytest.mark.usefixtures("begun")
 def test_everything_is_written_and_reported(tmp_path: Path) -> None:
     target = tmp_path / "out"
     result = run("export", "--to", str(target), "--json")
@@ -47,7 +34,6 @@ def test_everything_is_written_and_reported(tmp_path: Path) -> None:
     assert any(name.startswith("chats/") for name in files)
 
 
-@pytest.mark.usefixtures("begun")
 def test_a_folder_that_is_not_empty_is_refused_without_force(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")

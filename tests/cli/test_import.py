@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from tavernkit.characters import load
 from tests.cli.running import run
+from tests.playground.characters.builders import locked_card
 from tests.playground.migration.edge_support import CHAT, FILES, SECRET, sent_chat
 from tests.playground.support.server import ServerProcess, running
 
@@ -17,7 +20,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, migrated_sqlite: Path) -> None:
+    """The data of an application that has been used."""
+    (tmp_path / "data").mkdir()
+    shutil.copy(migrated_sqlite, tmp_path / "data" / "tavernkit.db")
     monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("TAVERNKIT_DATABASE_URL", raising=False)
 
@@ -44,6 +50,18 @@ def test_a_folder_is_shown_imported_after_a_question_and_reported(tmp_path: Path
     assert SECRET not in result.text
     again = run("import", folder, "--yes", "--json").document
     assert {line["verdict"] for line in again["totals"] if line["state"] == "same"} == {"unchanged"}
+
+
+def test_v15_a_card_with_a_password_is_opened_with_the_one_that_is_given_or_asked_for(tmp_path: Path) -> None:
+    folder = written(tmp_path / "default-user", {"characters/Ada.png": locked_card("sesame", name="Ada")})
+    wrong = run("import", folder, "--yes", "--password", "open")
+    assert "characters/Ada.png: The password is wrong, or the file is damaged." in wrong.stderr
+    assert "The card is encrypted by RisuAI with a password." in " ".join(wrong.text.split())
+    asked = run("import", folder, stdin=b"open\nsesame\ny\n")
+    assert "Cards that need a password: 1" in asked.text
+    assert "Password of characters/Ada.png" in asked.stderr
+    assert run("export", "--to", tmp_path / "out").code == 0
+    assert load(tmp_path / "out/characters/Ada.png").card.character.name == "Ada"
 
 
 def test_a_dry_run_and_the_answer_no_import_nothing(tmp_path: Path) -> None:

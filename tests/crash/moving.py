@@ -35,7 +35,7 @@ __all__ = ["Moved", "Mover", "write_source"]
 
 T = TypeVar("T")
 
-LONG = 400
+LONG = 60
 """So many messages make a chat so long that it is not read as a whole, see `programs.py`."""
 
 
@@ -102,6 +102,10 @@ class Mover:
         row = self._do(lambda runtime, viewer: start_import(runtime, viewer, moved.import_id, ImportChoices()))
         return moved._replace(job=row.job_id)
 
+    def scanned(self, moved: Moved) -> list[str]:
+        """What a scan has found, without the name of the folder; an import reads nothing else."""
+        return self._read(lambda session: _scanned(session, moved))
+
     def problems(self, moved: Moved) -> list[str]:
         """What is missing, doubled or different, in sentences."""
         return self._read(lambda session: _problems(session, moved))
@@ -121,6 +125,14 @@ class Mover:
                 return await question(session)
 
         return self._do(ask)
+
+
+async def _scanned(session: AsyncSession, moved: Moved) -> list[str]:
+    query = select(ImportItem).where(ImportItem.import_id == moved.import_id).order_by(ImportItem.position)
+    items = await session.scalars(query)
+    row = await session.get_one(FolderImport, moved.import_id)
+    found = [(item.position, item.path, item.kind, item.state, item.rank, item.plan, item.verdict) for item in items]
+    return [repr(line).replace(moved.name, "") for line in (row.status, row.summary["scanned"], *found)]
 
 
 async def _problems(session: AsyncSession, moved: Moved) -> list[str]:

@@ -11,7 +11,6 @@ from zipfile import ZipFile
 import pytest
 
 from tests.migration.folders_generator import (
-    FULL,
     SMALL,
     FolderSize,
     write_data_folder,
@@ -67,18 +66,6 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     )
     assert first == again.with_(place=first.place)
     assert hashes(first)["characters/Anna.png"] != hashes(other)["characters/Anna.png"]
-
-
-def test_a_full_folder_has_what_the_tests_of_moving_need(tmp_path: Path) -> None:
-    manifest = write_user_folder(tmp_path / "folder", Random(1), FULL)
-    counts = Counter(file.kind for file in manifest.files if "refused" not in file.expected.verdicts)
-    assert counts["character"] >= 60
-    assert counts["chat"] >= 250
-    assert counts["group"] >= 5
-    assert counts["world"] >= 25
-    assert counts["preset"] >= 40
-    assert {branch.kind for branch in manifest.branches} == {"branch", "checkpoint"}
-    assert {branch.is_certain for branch in manifest.branches} == {True, False}
 
 
 def test_planted_keys_are_only_in_files_that_do_not_come_back_as_they_were(tmp_path: Path) -> None:

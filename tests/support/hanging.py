@@ -36,9 +36,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
         sleep(0.01)
 
 
-async def eventually(condition: Callable[[], Awaitable[bool] | bool]) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool] | bool], *, hang_seconds: float = HANG_SECONDS) -> None:
     """As `wait_until`, in an event loop; the condition may be asynchronous."""
-    async with asyncio.timeout(HANG_SECONDS):
+    async with asyncio.timeout(hang_seconds):
         while True:
             found = condition()
             if found if isinstance(found, bool) else await found:

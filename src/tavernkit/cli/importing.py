@@ -15,6 +15,7 @@ import typer
 from tavernkit.cli.application import application, with_runtime
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import JsonOption, Printer, emit, progress, status
+from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.values import Json
 
@@ -46,6 +47,9 @@ def import_folder(
         list[str] | None,
         typer.Option(metavar="KIND", help=f"Only this kind, repeatable: {', '.join(get_args(FileKind))}."),
     ] = None,
+    password: Annotated[
+        str, typer.Option(help="Opens cards that RisuAI has encrypted with a password; it is not stored.")
+    ] = "",
     account: Annotated[str, typer.Option(help="The account to import for. Default: the owner.")] = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -65,13 +69,21 @@ def import_folder(
         choices = ImportChoices(kinds=kinds or None, conflict=conflict, enable_scripts=enable_scripts)
         with_runtime(
             lambda runtime: _import(
-                runtime, path.absolute(), choices, account, yes=yes, dry_run=dry_run, as_json=as_json
+                runtime, path.absolute(), choices, account, password, yes=yes, dry_run=dry_run, as_json=as_json
             )
         )
 
 
 async def _import(
-    runtime: Runtime, path: Path, choices: ImportChoices, account: str, *, yes: bool, dry_run: bool, as_json: bool
+    runtime: Runtime,
+    path: Path,
+    choices: ImportChoices,
+    account: str,
+    password: str,
+    *,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     from tavernkit.playground.story.migration import service
 
@@ -82,6 +94,7 @@ async def _import(
             row = await _followed(runtime, viewer, begun, lambda job: say(f"{100 * job.done // max(job.total, 1)} %"))
         if not as_json:
             await _show_scan(runtime, row)
+        await _open_cards(runtime, viewer, row, password, can_ask=not (yes or dry_run))
         if dry_run or not (yes or typer.confirm("Import?", err=True)):
             document = await _document(runtime, viewer, row)
             await service.discard_import(runtime, viewer, row.id)
@@ -95,6 +108,33 @@ async def _import(
         emit(await _document(runtime, viewer, row))
     else:
         await _show_report(runtime, viewer, row)
+
+
+async def _open_cards(runtime: Runtime, viewer: Viewer, row: FolderImport, password: str, *, can_ask: bool) -> None:
+    """Open the cards that need a password: with the one that was given, else with one that is asked for."""
+    from tavernkit.playground.base.refused import Refused
+    from tavernkit.playground.story.migration import service
+    from tavernkit.playground.story.migration.passwords import LOCKED
+    from tavernkit.playground.story.migration.report import report_lines
+
+    locked = row.summary.get(LOCKED, [])
+    if not locked or not (password or can_ask):
+        return
+    places = {line.path: line.position async for line in report_lines(runtime, viewer, row.id) if line.path in locked}
+    for path, position in places.items():
+        word = password
+        while word or can_ask:
+            word = word or typer.prompt(
+                f"Password of {path} (empty: skip it)", default="", hide_input=True, show_default=False, err=True
+            )
+            if not word:
+                break
+            try:
+                await service.open_item(runtime, viewer, row.id, position, word)
+                break
+            except Refused as refused:
+                typer.echo(f"{path}: {refused.sentence}", err=True)
+                word = ""
 
 
 async def _viewer(runtime: Runtime, account: str) -> Viewer:
@@ -142,7 +182,7 @@ async def _followed(runtime: Runtime, viewer: Viewer, row: FolderImport, seen: C
         seen(job)
         if row.status == "failed" or job.status == "failed":
             error = row.error or job.error
-            raise UsageError(stored_sentence(error) if error else "The import failed.")
+            raise TavernKitError(stored_sentence(error) if error else "The import failed.")
         if job.status not in ("queued", "running") and row.status not in ("scanning", "importing"):
             return row
         await asyncio.sleep(POLL_SECONDS)
@@ -169,6 +209,7 @@ async def _imported(runtime: Runtime, viewer: Viewer, row: FolderImport) -> Fold
 async def _show_scan(runtime: Runtime, row: FolderImport) -> None:
     """What was found, by kind."""
     from tavernkit.playground.story.migration.labels import BECOMES, KINDS
+    from tavernkit.playground.story.migration.passwords import LOCKED
     from tavernkit.playground.story.migration.queries import item_totals
 
     async with runtime.database.read() as session:
@@ -188,6 +229,7 @@ async def _show_scan(runtime: Runtime, row: FolderImport) -> None:
         ],
     )
     _show_list(printer, "Secrets that are skipped", row.summary.get("secrets", []))
+    _show_list(printer, "Cards that need a password", row.summary.get(LOCKED, []))
     _show_list(printer, "Broken links", row.summary.get("broken_links", []))
 
 
@@ -210,7 +252,8 @@ async def _show_report(runtime: Runtime, viewer: Viewer, row: FolderImport) -> N
     async for line in report_lines(runtime, viewer, row.id):
         verdicts[str(line.verdict)] += 1
         if line.verdict not in WITHOUT_LINES:
-            rows.append((str(VERDICTS.get(line.verdict or "", "–")), line.path, " ".join(line.notes)))
+            name = f"{line.title} ({line.path})" if line.title else line.path
+            rows.append((str(VERDICTS.get(line.verdict or "", "–")), name, " ".join(line.notes)))
     printer = Printer()
     printer.line()
     printer.table(
@@ -235,6 +278,7 @@ async def _document(runtime: Runtime, viewer: Viewer, row: FolderImport) -> Json
         "status": row.status,
         "totals": [dict(zip(names, line, strict=True)) for line in totals],
         "secrets": row.summary.get("secrets", []),
+        "locked": row.summary.get("locked", []),
         "broken_links": row.summary.get("broken_links", []),
         "lines": [
             line async for line in report_lines(runtime, viewer, row.id) if line.verdict not in (None, *WITHOUT_LINES)

@@ -42,13 +42,15 @@ file."""
 
 class SourceFile(Value, frozen=True, kw_only=True):
     """A file that can be read. The path has slashes, is spelt as the source spells it, and begins below the folder of
-    the user (`characters/Anna.png`). `detail` says more about the kind, such as which kind of preset."""
+    the user (`characters/Anna.png`). `detail` says more about the kind, such as which kind of preset. `title` is what
+    the application calls it, where the path does not say that."""
 
     path: str
     size: int
     modified: datetime | None
     kind: FileKind
     detail: str = ""
+    title: str = ""
 
 
 class RefusedFile(Value, frozen=True, kw_only=True):

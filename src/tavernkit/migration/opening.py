@@ -10,6 +10,7 @@ from typing import IO, TypeAlias
 from urllib.parse import urlsplit
 
 from tavernkit import characters
+from tavernkit.characters.ingest.png import needs_password
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.chats.chat import DEFAULT_LIMITS as CHAT_LIMITS
 from tavernkit.chats.foreign import find_format
@@ -257,6 +258,8 @@ def _recognised_picture(data: bytes) -> _Found:
     try:
         return "character", "characters", characters.load(data).format
     except TavernKitError as error:
+        if needs_password(data):
+            return "character", "characters", "png"
         if _begins_as_chat(data):
             return "chat", "chats", "sillytavern"
         raise ParseError(f"{EXPECTED} {error}") from None

@@ -12,7 +12,7 @@ from unicodedata import normalize
 from PIL import Image
 
 from tests.characters.card_files import exif, packed, png, text, v1
-from tests.migration.generator.manifest import COPY, READ, REFUSED, Expected, FolderWriter
+from tests.migration.generator.manifest import COPY, READ, READ_OR_KEPT, REFUSED, Expected, FolderWriter
 from tests.migration.generator.scripts import regex_script
 from tests.migration.generator.texts import iso, picture, sentence
 
@@ -176,4 +176,4 @@ def _write_sprites(folder: FolderWriter) -> None:
     ):
         is_webp = path.endswith("webp")
         data = _photo(folder.random, "WEBP") if is_webp else picture(folder.random)
-        folder.add(f"characters/{path}", data, "sprite", READ)
+        folder.add(f"characters/{path}", data, "sprite", READ_OR_KEPT)

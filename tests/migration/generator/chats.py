@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from tests.migration.generator.characters import Avatar
-from tests.migration.generator.manifest import EMPTY, READ, Expected, FolderWriter, line, lines
+from tests.migration.generator.manifest import EMPTY, READ, READ_OR_KEPT, Expected, FolderWriter, line, lines
 from tests.migration.generator.texts import chat_name, hex_id, iso, old_date, picture, sentence
 
 Record: TypeAlias = dict[str, Any]
@@ -154,7 +154,9 @@ def _write_metadata(chats: ChatWriter, avatar: Avatar) -> None:
 
 def _write_pictures(chats: ChatWriter, avatar: Avatar) -> None:
     (first, one), (second, two), (third, three) = (chats.add_picture(avatar) for _ in range(3))
-    note = chats.folder.add("user/files/1718000000000_abc.txt", sentence(chats.random).encode(), "chat_media", READ)
+    note = chats.folder.add(
+        "user/files/1718000000000_abc.txt", sentence(chats.random).encode(), "chat_media", READ_OR_KEPT
+    )
     new = {"media": [{"url": one, "type": "image", "title": "A fox"}], "media_index": 0, "media_display": "list"}
     missing = {"media": [{"url": "/user/images/Gone/x.png", "type": "image"}]}
     file = {"url": f"/{note}", "size": 9, "name": "note.txt", "created": 1718000000000}

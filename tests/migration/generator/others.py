@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.migration.generator.characters import Avatar
-from tests.migration.generator.manifest import KEPT, READ, REFUSED, FolderWriter
+from tests.migration.generator.manifest import KEPT, READ_OR_KEPT, REFUSED, FolderWriter
 from tests.migration.generator.texts import picture, sentence
 
 
@@ -13,7 +13,7 @@ def write_others(folder: FolderWriter, avatars: Sequence[Avatar]) -> None:
     """Themes, media, backups, caches, and the code of extensions."""
     random = folder.random
     for name in ("forest.png", "Forest.png", "beach day.png"):
-        folder.add(f"backgrounds/{name}", picture(random), "background", READ)
+        folder.add(f"backgrounds/{name}", picture(random), "background", READ_OR_KEPT)
     folder.add_json("themes/Dark.json", {"name": "Dark", "main_text_color": "rgba(1, 2, 3, 1)"}, "kept", KEPT)
     folder.add_json("movingUI/Default.json", {"name": "Default", "movingUIState": {}}, "kept", KEPT)
     folder.add_json("user/workflows/Flow.json", {"1": {"class_type": "KSampler"}}, "kept", KEPT)

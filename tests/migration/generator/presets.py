@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from tests.migration.generator.manifest import BLANKED, KEPT, FolderWriter
+from tests.migration.generator.manifest import BLANKED, EXACT, KEPT, READ_OR_KEPT, FolderWriter
 from tests.migration.generator.scripts import regex_script
 from tests.migration.generator.texts import sentence
 
@@ -17,7 +17,8 @@ def write_presets(folder: FolderWriter, count: int) -> None:
     for number in range(max(count, 2 * len(KINDS))):
         name = list(KINDS)[number % len(KINDS)]
         stem = f"Preset {number // len(KINDS)}"
-        folder.add_json(f"{name}/{stem}.json", KINDS[name](random, stem), "preset")
+        expected = READ_OR_KEPT if name in UNUSED else EXACT
+        folder.add_json(f"{name}/{stem}.json", KINDS[name](random, stem), "preset", expected)
     secrets = ("reverse_proxy", "proxy_password", "custom_url", "custom_include_headers", "azure_base_url")
     keys = {name: folder.secret() for name in secrets}
     folder.add_json("OpenAI Settings/With keys.json", {**_openai(random, ""), **keys}, "preset", BLANKED)
@@ -91,3 +92,4 @@ KINDS: Mapping[str, Callable[[Random, str], dict[str, Any]]] = {
     "sysprompt": _sysprompt,
     "reasoning": _reasoning,
 }
+UNUSED = ("KoboldAI Settings", "NovelAI Settings")

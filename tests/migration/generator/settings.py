@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.migration.generator.characters import Avatar
-from tests.migration.generator.manifest import BLANKED, KEPT_BLANKED, READ, REFUSED, FolderWriter
+from tests.migration.generator.manifest import BLANKED, KEPT_BLANKED, READ, READ_OR_KEPT, REFUSED, FolderWriter
 from tests.migration.generator.scripts import regex_script
 from tests.migration.generator.texts import hex_id, picture, sentence
 
@@ -116,7 +116,7 @@ def _extensions(folder: FolderWriter, avatars: Sequence[Avatar]) -> dict[str, An
         "name": "bank.txt",
         "created": 1718000000001,
     }
-    path = folder.add(attachment["url"][1:], sentence(random).encode(), "chat_media", READ)
+    path = folder.add(attachment["url"][1:], sentence(random).encode(), "chat_media", READ_OR_KEPT)
     folder.link("attachment", "settings.json", attachment["url"], path)
     return {
         "apiKey": folder.secret(),

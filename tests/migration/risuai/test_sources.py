@@ -319,11 +319,17 @@ class TestWhatIsRefused:
         with pytest.raises(ParseError, match="make a backup without account encryption"):
             open_risuai(path)
 
-    @pytest.mark.parametrize("code", [10, 11, 12, 99])
-    def test_encodings_that_are_not_known_are_refused_with_advice(self, tmp_path: Path, code: int) -> None:
+    @pytest.mark.parametrize(
+        ("code", "advice"),
+        [*((code, "PocketRisu, make a backup in RisuAI's format") for code in (10, 11, 12)), (99, "Make a backup")],
+    )
+    def test_encodings_that_are_not_known_are_refused_with_advice(self, tmp_path: Path, code: int, advice: str) -> None:
         path = tmp_path / "database.bin"
         path.write_bytes(b"\0RISUSAVE\0" + bytes([code]) + b"x" * 20)
-        with pytest.raises(UnsupportedVersionError, match="Make a backup"):
+        with pytest.raises(
+            UnsupportedVersionError,
+            match="PocketRisu, make a backup in RisuAI.s format" if code in (10, 11, 12) else "Make a backup",
+        ):
             open_risuai(path)
 
     def test_a_bomb_is_refused_before_it_is_unpacked(self, tmp_path: Path) -> None:

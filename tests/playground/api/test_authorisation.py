@@ -139,6 +139,7 @@ TABLE = {
         "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
         "DELETE /pictures/{picture_id}",
         "GET /imports/{import_id}", "DELETE /imports/{import_id}", "PUT /imports/{import_id}/files",
+        "POST /imports/{import_id}/missing_files",
         "POST /imports/{import_id}/scan", "GET /imports/{import_id}/items",
         "PUT /imports/{import_id}/items/{position}/choice", "POST /imports/{import_id}/start",
         "POST /imports/{import_id}/pause", "GET /imports/{import_id}/report",
@@ -417,6 +418,7 @@ CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.d
 REQUESTS = {
     "POST /imports": Ask(json={"name": "default-user"}),
     "PUT /imports/{import_id}/files": Ask(query="?path=worlds/Sea.json", data={"a": "b"}),
+    "POST /imports/{import_id}/missing_files": Ask(json={"files": []}),
     "PUT /imports/{import_id}/items/{position}/choice": Ask(
         path="/imports/{scanned_id}/items/1/choice", json={"choice": "skip"}
     ),

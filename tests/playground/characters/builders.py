@@ -21,6 +21,7 @@ __all__ = [
     "form",
     "json_card",
     "landscape_card",
+    "locked_card",
     "me",
     "picture",
     "png_card",
@@ -44,6 +45,13 @@ def png_card(*chunks: bytes, colour: str = "teal", **fields: Any) -> bytes:
     image = picture(colour)
     card = card_files.text("ccv3", card_files.packed(card_files.v3(**fields)))
     return b"".join([image[:-12], *chunks, card, image[-12:]])
+
+
+def locked_card(password: str, **fields: Any) -> bytes:
+    """A real picture with a card that RisuAI has encrypted with a password."""
+    image = picture()
+    card = card_files.sealed(card_files.v2(**fields), password.encode(), usePassword=True)
+    return b"".join([image[:-12], card_files.text("chara", card), image[-12:]])
 
 
 LANDSCAPE = picture("navy", size=(64, 36))

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import Connection, event
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -115,6 +116,23 @@ async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path)
         claims = await asyncio.gather(*(claim_job(play.runtime, f"w{number}", [KIND]) for number in range(8)))
         assert len([claim for claim in claims if claim is not None]) == 1
         assert await claim_job(play.runtime, "w", ["something else"]) is None
+
+
+WAYS = ("hashagg", "sort", "hashjoin", "mergejoin", "material", "indexscan", "indexonlyscan", "bitmapscan")
+
+
+async def test_of_several_jobs_one_is_claimed_at_a_time_whatever_plan_is_chosen(
+    postgres_story_url: str, tmp_path: Path
+) -> None:
+    """Without these ways, PostgreSQL compares each job with a subquery on its own, and may ask that anew each time."""
+    async with open_story(postgres_story_url, tmp_path) as play:
+
+        @event.listens_for(play.runtime.database.engine.sync_engine, "begin")
+        def choose(connection: Connection) -> None:
+            connection.exec_driver_sql("; ".join(f"SET LOCAL enable_{way} = off" for way in WAYS))
+
+        jobs = {await queued(play) for _ in range(3)}
+        assert {(await claimed(play)).job_id for _ in jobs} == jobs
 
 
 async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from tavernkit.chats import ChatFile, read_chat
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import FolderImport
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.export_report import ExportChoices, ExportReport
@@ -16,6 +17,7 @@ from tavernkit.playground.story.migration.exporting import FolderSink, write_exp
 from tavernkit.playground.story.migration.service import import_from_path, start_import
 from tests.playground.stories import Story
 from tests.playground.support.jobs import ended_job, running_job_worker
+from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["Exported", "export", "imported", "narrate"]
 
@@ -70,15 +72,18 @@ async def narrate(story: Story, conversation_id: UUID, *texts: str) -> None:
         )
 
 
-async def imported(story: Story, place: Path, viewer: Viewer | None = None) -> None:
+async def imported(
+    story: Story, place: Path, viewer: Viewer | None = None, *, hang_seconds: float = HANG_SECONDS
+) -> FolderImport:
     """Import everything in a folder or backup."""
     whose = viewer or story.viewer
     async with running_job_worker(story.runtime):
         row = await import_from_path(story.runtime, whose, place)
         assert row.job_id is not None
-        scanned = await ended_job(story.runtime, row.job_id)
+        scanned = await ended_job(story.runtime, row.job_id, hang_seconds=hang_seconds)
         assert scanned.status == "succeeded", scanned.error
         row = await start_import(story.runtime, whose, row.id, ImportChoices())
         assert row.job_id is not None
-        done = await ended_job(story.runtime, row.job_id)
+        done = await ended_job(story.runtime, row.job_id, hang_seconds=hang_seconds)
         assert done.status == "succeeded", done.error
+        return row

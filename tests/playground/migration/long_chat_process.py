@@ -1,4 +1,5 @@
-"""Imports one chat that is made while it is read, and prints how many messages it has and how much memory it took."""
+"""Imports a short chat and a long one, which are made while they are read, and prints how many messages the long one
+has and how much memory each took."""
 
 from __future__ import annotations
 
@@ -11,15 +12,17 @@ from typing import Any
 from tests.playground.migration.folder_chats import Folder, imported_story
 from tests.playground.migration.test_long_chats import PATH, Endless, LongImport, long_lines
 
+SHORT, SHORT_BYTES = "chats/Mira/short.jsonl", 2 * 1024 * 1024
+
 
 class EndlessFolder(Folder):
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.data[PATH] = b""
-        self._size = size
+        self._sizes = {SHORT: SHORT_BYTES, PATH: size}
+        self.data |= dict.fromkeys(self._sizes, b"")
 
     def open(self, path: str) -> Any:
-        return Endless(long_lines(self._size))
+        return Endless(long_lines(self._sizes[path]))
 
 
 def peak() -> int:
@@ -31,9 +34,10 @@ def peak() -> int:
 async def main(url: str, folder: Path, size: int) -> None:
     async with imported_story(url, folder) as story:
         story.folder = story.job.source = EndlessFolder(size)
-        outcome = await LongImport(story).run()
-        conversation = await story.conversation_of(outcome)
-        print(json.dumps({"messages": conversation.messages_count, "peak": peak()}))
+        await LongImport(story).run(SHORT)
+        before = peak()
+        conversation = await story.conversation_of(await LongImport(story).run())
+        print(json.dumps({"messages": conversation.messages_count, "before": before, "peak": peak()}))
 
 
 if __name__ == "__main__":

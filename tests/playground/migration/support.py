@@ -33,10 +33,11 @@ from tavernkit.playground.story.migration.scanning import scan_folder
 from tavernkit.playground.story.migration.service import import_from_path, start_import
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, SCAN_KIND
 from tavernkit.playground.story.sweeping import sweep
-from tests.playground.stories import Story
+from tests.playground.stories import Story, open_story
 from tests.playground.support.jobs import ended_job
 
 __all__ = [
+    "KEY",
     "Interrupted",
     "Worlds",
     "book_names",
@@ -47,21 +48,29 @@ __all__ = [
     "imported_files",
     "lines",
     "migrating",
+    "migrating_story",
     "scanned",
     "shown",
     "swept",
     "world",
+    "worlds",
     "write_folder",
 ]
 
 
 ALL = ImportChoices()
+KEY = "sk-planted-1234567890"
 
 
 def world(name: str, *contents: str) -> dict[str, Any]:
     """A world file."""
     entries = {str(uid): {"uid": uid, "key": [name], "content": content} for uid, content in enumerate(contents)}
     return {"name": name, "entries": entries}
+
+
+def worlds(*names: str) -> dict[str, Any]:
+    """World files of these names, by their paths."""
+    return {f"worlds/{name}.json": world(name, f"About {name}.") for name in names}
 
 
 def chat(*texts: str, main_chat: str = "") -> bytes:
@@ -134,6 +143,13 @@ async def migrating(runtime: Runtime, name: str = "jobs", *, handlers: Handlers 
     finally:
         worker.stop()
         await task
+
+
+@asynccontextmanager
+async def migrating_story(url: str, folder: Path, *, handlers: Handlers | None = None) -> AsyncIterator[Story]:
+    """A story with such a worker."""
+    async with open_story(url, folder) as story, migrating(story.runtime, handlers=handlers):
+        yield story
 
 
 async def shown(story: Story, import_id: UUID) -> FolderImport:

@@ -20,6 +20,7 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.lorebooks.documents import PatchLorebook
 from tavernkit.playground.story.lorebooks.service import delete_lorebook, import_lorebook, update_lorebook
+from tavernkit.playground.story.migration import importing, report
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.importing import import_folder
 from tavernkit.playground.story.migration.items import Finish, ImportJob, Item, ItemOutcome
@@ -36,6 +37,7 @@ from tavernkit.playground.story.migration.service import (
 )
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, step
 from tests.playground.migration.support import (
+    KEY,
     Interrupted,
     Worlds,
     book_names,
@@ -46,9 +48,11 @@ from tests.playground.migration.support import (
     imported_files,
     lines,
     migrating,
+    migrating_story,
     scanned,
     shown,
     world,
+    worlds,
     write_folder,
 )
 from tests.playground.stories import Story, open_story
@@ -58,11 +62,11 @@ from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
 
-KEY = "sk-planted-1234567890"
 
-
-def worlds(*names: str) -> dict[str, object]:
-    return {f"worlds/{name}.json": world(name, f"About {name}.") for name in names}
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four items share a transaction, so that a small folder takes several."""
+    monkeypatch.setattr(importing, "ITEMS_AT_ONCE", 4)
 
 
 async def rename_book(story: Story, name: str, to: str) -> None:
@@ -83,7 +87,7 @@ async def test_v02_every_accepted_file_is_kept_with_its_path_time_and_hash(datab
         "secrets.json": {"key": KEY},
     }
     folder = write_folder(tmp_path / "data", files)
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         await imported(story, folder)
         kept = await imported_files(story)
         assert kept.keys() == files.keys() - {"secrets.json"}
@@ -112,7 +116,7 @@ async def test_v02_every_accepted_file_is_kept_with_its_path_time_and_hash(datab
 
 async def test_v17_importing_again_changes_nothing(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {**worlds("A", "B"), "stats.json": {"n": 1}})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         first = await imported(story, folder)
         before = await lines(story, first)
         files = {path: row.marker for path, row in (await imported_files(story)).items()}
@@ -139,7 +143,7 @@ async def test_v17_what_was_changed_on_both_sides_is_kept_replaced_or_both(
     database_url: str, tmp_path: Path, conflict: str, names: list[str], verdict: str
 ) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         await imported(story, folder)
         await rename_book(story, "B", "Mine")
         write_folder(folder, {"worlds/B.json": world("Theirs")})
@@ -152,7 +156,7 @@ async def test_v17_what_was_changed_on_both_sides_is_kept_replaced_or_both(
 
 async def test_v17_a_choice_for_one_file_overrides_the_choice_for_all(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B", "C", "D"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         await imported(story, folder)
         write_folder(folder, {f"worlds/{name}.json": world(f"{name}2") for name in "ABC"})
         row = await scanned(story, folder)
@@ -168,7 +172,7 @@ async def test_v17_a_choice_for_one_file_overrides_the_choice_for_all(database_u
 
 async def test_v17_what_changed_in_the_folder_alone_replaces_what_is_here(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         first = await lines(story, await imported(story, folder))
         write_folder(folder, {"worlds/B.json": world("B", "New.")})
         again = await lines(story, await imported(story, folder))
@@ -183,7 +187,7 @@ async def test_v17_a_book_that_is_here_already_is_not_imported_once_more(databas
     second = write_folder(
         tmp_path / "second", {"worlds/Harbour.json": content, "chats/A/2024-02-02.jsonl": chat("Two.")}
     )
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         book, _report = await import_lorebook(story.runtime, story.viewer, content)
         for folder in (first, second):
             found = await lines(story, await imported(story, folder))
@@ -205,7 +209,7 @@ async def test_v17_a_book_that_is_here_already_is_not_imported_once_more(databas
 
 async def test_what_was_deleted_here_stays_deleted(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         found = await lines(story, await imported(story, folder))
         deleted = found["worlds/A.json"].target_id
         assert deleted is not None
@@ -230,18 +234,19 @@ class Refusing(Worlds):
 
 
 async def test_v21_the_report_lists_every_file_and_a_refused_one_leaves_no_rows(
-    database_url: str, tmp_path: Path
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(report, "PAGE", 5)
     files = {
         **worlds("A", "Refused", "Broken", "B"),
         "worlds/damaged.json": b'{"entries": ',
         "themes/Dark.json": {"name": "Dark"},
         "secrets.json": {"key": KEY},
-        **{f"worlds/more {number}.json": world("More", str(number)) for number in range(600)},
+        **{f"worlds/more {number}.json": world("More", str(number)) for number in range(8)},
     }
     folder = write_folder(tmp_path / "data", files)
     handlers = handlers_of(world=Refusing())
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime, handlers=handlers):
+    async with migrating_story(database_url, tmp_path, handlers=handlers) as story:
         row = await imported(story, folder)
         assert row.status == "done"
         found = await lines(story, row)
@@ -258,14 +263,14 @@ async def test_v21_the_report_lists_every_file_and_a_refused_one_leaves_no_rows(
         assert found["worlds/Refused.json"].notes == ("This book is refused.",)
         assert "internal error" in found["worlds/Broken.json"].notes[0]
         assert "JSON" in found["worlds/damaged.json"].notes[0]
-        assert await count(story, Lorebook) == 602
-        assert row.summary["verdicts"] == {"exact": 602, "kept": 1, "refused": 4}
+        assert await count(story, Lorebook) == 10
+        assert row.summary["verdicts"] == {"exact": 10, "kept": 1, "refused": 4}
         assert not {"worlds/Refused.json", "worlds/damaged.json"} & (await imported_files(story)).keys()
 
 
 async def test_a_file_that_changed_after_the_scan_is_refused(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B", "C"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         write_folder(folder, {"worlds/A.json": world("Another")})
         (folder / "worlds/C.json").unlink()
@@ -283,7 +288,7 @@ async def test_an_import_whose_folder_is_gone_fails_and_goes_on_when_it_is_back(
     database_url: str, tmp_path: Path
 ) -> None:
     folder = write_folder(tmp_path / "data", worlds("A"))
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         folder.rename(tmp_path / "away")
         row = await imported(story, row)
@@ -298,8 +303,9 @@ async def test_an_import_whose_folder_is_gone_fails_and_goes_on_when_it_is_back(
         assert await book_names(story) == ["A"]
 
 
+@pytest.mark.usefixtures("small_steps")
 async def test_v18_an_import_goes_on_behind_every_step_and_doubles_nothing(database_url: str, tmp_path: Path) -> None:
-    names = [f"{number:03}" for number in range(200)]
+    names = [f"{number:03}" for number in range(13)]
     folder = write_folder(tmp_path / "data", {**worlds(*names), "stats.json": {"n": 1}})
     async with open_story(database_url, tmp_path) as story:
         async with migrating(story.runtime):
@@ -312,7 +318,7 @@ async def test_v18_an_import_goes_on_behind_every_step_and_doubles_nothing(datab
             assert sum(verdicts.values()) == await count(story, Lorebook) + verdicts.get("kept", 0)
         assert steps == 4
         row = await shown(story, row.id)
-        assert (row.status, row.summary["verdicts"]) == ("done", {"exact": 200, "kept": 1})
+        assert (row.status, row.summary["verdicts"]) == ("done", {"exact": 13, "kept": 1})
         assert await book_names(story) == names
 
 
@@ -355,7 +361,7 @@ async def is_waiting(story: Story) -> bool:
 
 async def test_a_large_file_that_may_hold_keys_is_not_kept(sqlite_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {**worlds("A"), "unknown.json": b'{"proxy_password": "' + b"k" * 2**24})
-    async with open_story(sqlite_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(sqlite_url, tmp_path) as story:
         found = await lines(story, await imported(story, folder))
         assert found["unknown.json"].verdict == "refused"
         assert "searched for keys" in found["unknown.json"].notes[0]
@@ -413,8 +419,9 @@ def gate() -> Iterator[Gate]:
     gate.opened.set()
 
 
+@pytest.mark.usefixtures("small_steps")
 async def test_a_paused_import_stops_and_goes_on_from_there(database_url: str, tmp_path: Path, gate: Gate) -> None:
-    folder = write_folder(tmp_path / "data", worlds(*(f"{number:03}" for number in range(100))))
+    folder = write_folder(tmp_path / "data", worlds(*"ABCDEFGHI"))
     async with open_story(database_url, tmp_path) as story:
         async with migrating(story.runtime):
             row = await scanned(story, folder)
@@ -434,8 +441,8 @@ async def test_a_paused_import_stops_and_goes_on_from_there(database_url: str, t
             assert (await ended_job(story.runtime, begun.job_id)).status == "canceled"
             assert (await ended_job(story.runtime, resumed.job_id)).status == "succeeded"
         row = await shown(story, row.id)
-        assert (row.status, row.summary["verdicts"]) == ("done", {"exact": 100})
-        assert await count(story, Lorebook) == 100
+        assert (row.status, row.summary["verdicts"]) == ("done", {"exact": 9})
+        assert await count(story, Lorebook) == 9
 
 
 async def test_a_worker_that_has_lost_its_job_writes_nothing(database_url: str, tmp_path: Path, gate: Gate) -> None:
@@ -460,9 +467,9 @@ async def test_a_worker_that_has_lost_its_job_writes_nothing(database_url: str, 
         assert (await shown(story, row.id)).summary["verdicts"] == {"exact": 2}
 
 
+@pytest.mark.usefixtures("small_steps")
 async def test_two_imports_of_one_person_at_once_double_nothing(database_url: str, tmp_path: Path) -> None:
-    names = [f"{number:03}" for number in range(150)]
-    folder = write_folder(tmp_path / "data", worlds(*names))
+    folder = write_folder(tmp_path / "data", worlds(*"ABCDEFGHI"))
     async with open_story(database_url, tmp_path) as story:
         async with migrating(story.runtime):
             rows = [await scanned(story, folder) for _ in range(2)]
@@ -470,15 +477,16 @@ async def test_two_imports_of_one_person_at_once_double_nothing(database_url: st
         async with migrating(story.runtime, "one"), migrating(story.runtime, "two"):
             await asyncio.gather(*(imported(story, row) for row in rows))
         # Neither knew of the other when it was scanned, so that each has its own.
-        assert await count(story, Lorebook) == 300
+        assert await count(story, Lorebook) == 18
         async with migrating(story.runtime):
             again = await imported(story, folder)
-        assert again.summary["verdicts"] == {"unchanged": 150}
+        assert again.summary["verdicts"] == {"unchanged": 9}
         assert await count(story, ImportSource) == 2
 
 
+@pytest.mark.usefixtures("small_steps")
 async def test_a_discarded_import_ends_and_what_was_imported_stays(database_url: str, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "data", worlds(*(f"{number:03}" for number in range(100))))
+    folder = write_folder(tmp_path / "data", worlds(*"ABCDEF"))
     async with open_story(database_url, tmp_path) as story:
         async with migrating(story.runtime):
             row = await scanned(story, folder)
@@ -486,7 +494,7 @@ async def test_a_discarded_import_ends_and_what_was_imported_stays(database_url:
         assert not await Interrupted.steps_of(story, 1)
         await discard_import(story.runtime, story.viewer, row.id)
         assert (await shown(story, row.id)).status == "discarded"
-        assert await count(story, Lorebook) == 64
+        assert await count(story, Lorebook) == 4
         with pytest.raises(Refused, match="cannot be started"):
             await start_import(story.runtime, story.viewer, row.id, ImportChoices())
         assert not await is_waiting(story)
@@ -494,7 +502,7 @@ async def test_a_discarded_import_ends_and_what_was_imported_stays(database_url:
 
 async def test_only_chosen_kinds_are_imported(sqlite_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {**worlds("A"), "themes/Dark.json": {"name": "Dark"}})
-    async with open_story(sqlite_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(sqlite_url, tmp_path) as story:
         row = await scanned(story, folder)
         await imported(story, row, ImportChoices(kinds=("kept",)))
         assert {path: line.verdict for path, line in (await lines(story, row)).items()} == {
@@ -521,7 +529,7 @@ class Touching(Worlds):
 async def test_what_an_import_itself_changes_does_not_count_as_changed_here(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", worlds("A", "B"))
     handlers = handlers_of(world=Touching())
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime, handlers=handlers):
+    async with migrating_story(database_url, tmp_path, handlers=handlers) as story:
         await imported(story, folder)
         assert (await imported_files(story))["worlds/A.json"].marker == "1"
         await rename_book(story, "A", "Mine")
@@ -534,7 +542,7 @@ async def test_what_an_import_itself_changes_does_not_count_as_changed_here(data
 @on_sqlite
 async def test_an_item_without_a_handler_is_kept(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {**worlds("A"), "QuickReplies/One.json": {"qrList": []}})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         found = await lines(story, await imported(story, folder))
         assert found["QuickReplies/One.json"].verdict == "kept"
 
@@ -542,7 +550,7 @@ async def test_an_item_without_a_handler_is_kept(database_url: str, tmp_path: Pa
 @on_sqlite
 async def test_the_job_counts_what_is_done(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {**worlds("A", "B"), "secrets.json": {"key": KEY}})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await imported(story, folder)
         assert row.job_id is not None
         job = await ended_job(story.runtime, row.job_id)

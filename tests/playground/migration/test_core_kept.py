@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from tavernkit.playground.base.database.models import ImportedFile, KeptFile, KeptPiece
 from tavernkit.playground.story.migration.kept import PIECE_BYTES, KeptBytes, hold, keep, kept_bytes, write_pieces
 from tavernkit.playground.story.sweeping import KEPT_FOR
-from tests.playground.migration.support import count, imported, migrating, swept, world, write_folder
+from tests.playground.migration.support import count, imported, migrating_story, swept, world, write_folder
 from tests.playground.stories import open_story
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ FILES = {"worlds/A.json": world("A"), "themes/One.json": b"same", "themes/Two.js
 
 async def test_unused_bytes_are_removed_after_a_day_and_others_stay(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", FILES)
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         await imported(story, folder)
         assert await count(story, KeptFile) == 2
         left = KeptBytes.of(b"left behind by somebody who was killed")

@@ -11,6 +11,7 @@ from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models import ImportItem, ImportSource, Lorebook
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.lorebooks.service import delete_lorebook, import_lorebook
+from tavernkit.playground.story.migration import scanning
 from tavernkit.playground.story.migration.choices import ImportChoices
 from tavernkit.playground.story.migration.queries import ItemFilter, imports_page, item_totals, items_page
 from tavernkit.playground.story.migration.service import (
@@ -20,12 +21,14 @@ from tavernkit.playground.story.migration.service import (
     start_scan,
 )
 from tests.playground.migration.support import (
+    KEY,
     Interrupted,
     chat,
     count,
     imported,
     lines,
     migrating,
+    migrating_story,
     scanned,
     shown,
     world,
@@ -37,7 +40,6 @@ from tests.playground.support.jobs import ended_job
 
 pytestmark = pytest.mark.anyio
 
-KEY = "sk-planted-1234567890"
 OF_IMPORTS = {"import_sources", "folder_imports", "import_items", "jobs"}
 
 FOLDER = {
@@ -67,7 +69,7 @@ async def rows_of_library(story: Story) -> dict[str, int]:
 
 async def test_v01_a_scan_writes_nothing_and_shows_what_there_is(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "default-user", FOLDER)
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         before = await rows_of_library(story)
         row = await scanned(story, folder)
         assert await rows_of_library(story) == before
@@ -102,7 +104,7 @@ async def test_v01_a_scan_writes_nothing_and_shows_what_there_is(database_url: s
 async def test_files_with_keys_and_programs_are_not_read(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", FOLDER)
     (folder / "worlds/link.json").symlink_to(tmp_path / "elsewhere.json")
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         found = await lines(story, row)
         for path in ("secrets.json", "extensions/third/index.js", "worlds/link.json"):
@@ -115,7 +117,7 @@ async def test_files_with_keys_and_programs_are_not_read(database_url: str, tmp_
 
 async def test_chats_are_put_into_trees_and_ranked_behind_their_parents(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", FOLDER)
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         async with story.runtime.database.read() as session:
             rows = await session.scalars(select(ImportItem).where(ImportItem.import_id == row.id))
@@ -133,7 +135,7 @@ async def test_chats_are_put_into_trees_and_ranked_behind_their_parents(database
 
 async def test_a_second_scan_compares_with_what_was_imported(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {f"worlds/{name}.json": world(name) for name in "ABC"})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         first = await imported(story, folder)
         write_folder(folder, {"worlds/B.json": world("B", "More."), "worlds/D.json": world("D")})
         (folder / "worlds/C.json").unlink()
@@ -156,7 +158,7 @@ async def test_another_installation_with_the_same_shipped_files_is_another_sourc
     first = write_folder(tmp_path / "first", {**shipped, "chats/Anna/2024-01-01.jsonl": chat("Hello.")})
     second = write_folder(tmp_path / "second", {**shipped, "chats/Anna/2024-02-02.jsonl": chat("Hello.")})
     again = write_folder(tmp_path / "again", {"chats/Anna/2024-01-01.jsonl": chat("Hello.", "More.")})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         source_id = (await imported(story, first)).source_id
         assert (await scanned(story, second)).source_id != source_id
         assert (await scanned(story, again)).source_id == source_id
@@ -166,7 +168,7 @@ async def test_another_installation_with_the_same_shipped_files_is_another_sourc
 async def test_the_same_bytes_from_elsewhere_are_a_duplicate_of_one_thing(database_url: str, tmp_path: Path) -> None:
     content = b'{"name": "Harbour", "entries": {}}'
     folder = write_folder(tmp_path / "data", {"worlds/Harbour.json": content, "worlds/Copy.json": content})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         book, _report = await import_lorebook(story.runtime, story.viewer, content)
         found = await lines(story, await scanned(story, folder))
         assert {(line.state, line.target_id) for line in found.values()} == {("duplicate", book.id), ("new", None)}
@@ -177,7 +179,7 @@ async def test_the_same_bytes_from_elsewhere_are_a_duplicate_of_one_thing(databa
 
 async def test_a_copy_of_a_file_of_the_same_source_is_new(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {"worlds/A.json": world("A"), "worlds/B.json": world("B")})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         await imported(story, folder)
         write_folder(folder, {"worlds/A copy.json": world("A")})
         found = await lines(story, await scanned(story, folder))
@@ -200,15 +202,18 @@ async def test_a_scan_goes_on_behind_every_step(database_url: str, tmp_path: Pat
 
 
 @on_sqlite
-async def test_a_scan_starts_over_where_the_folder_has_changed_meanwhile(database_url: str, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "data", {f"worlds/{number:03}.json": world(str(number)) for number in range(300)})
+async def test_a_scan_starts_over_where_the_folder_has_changed_meanwhile(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanning, "FILES_AT_ONCE", 20)
+    folder = write_folder(tmp_path / "data", {f"worlds/{number:03}.json": world(str(number)) for number in range(30)})
     async with open_story(database_url, tmp_path) as story:
         row = await import_from_path(story.runtime, story.viewer, folder)
         assert not await Interrupted.steps_of(story, 1)
-        assert await count(story, ImportItem) == 200
+        assert await count(story, ImportItem) == 20
         write_folder(folder, {"worlds/000a.json": world("Earlier")})
         assert await Interrupted.steps_of(story, 100)
-        assert len(await lines(story, row)) == 301
+        assert len(await lines(story, row)) == 31
 
 
 @on_sqlite
@@ -216,7 +221,7 @@ async def test_what_is_no_folder_of_another_application_fails_with_a_sentence(
     database_url: str, tmp_path: Path
 ) -> None:
     folder = write_folder(tmp_path / "holiday", {"beach.txt": b"sand"})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         assert row.status == "failed"
         assert row.error is not None
@@ -228,7 +233,7 @@ async def test_what_is_no_folder_of_another_application_fails_with_a_sentence(
 @on_sqlite
 async def test_a_folder_can_be_scanned_again_until_it_is_imported(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {"worlds/A.json": world("A")})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         write_folder(folder, {"worlds/B.json": world("B")})
         again = await start_scan(story.runtime, story.viewer, row.id)
@@ -244,7 +249,7 @@ async def test_a_folder_can_be_scanned_again_until_it_is_imported(database_url: 
 @on_sqlite
 async def test_nobody_sees_the_imports_of_others(database_url: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {"worlds/A.json": world("A")})
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await scanned(story, folder)
         other = story.viewer.with_(user_id=story.runtime.ids())
         async with story.runtime.database.read() as session:

@@ -24,6 +24,7 @@ from tests.playground.migration.support import (
     imported,
     lines,
     migrating,
+    migrating_story,
     shown,
     swept,
     world,
@@ -56,7 +57,7 @@ BOOK = b'{"name": "Harbour", "entries": {}}'
 
 
 async def test_a_folder_that_is_sent_is_imported_and_its_files_are_removed(database_url: str, tmp_path: Path) -> None:
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await begin_import(story.runtime, story.viewer, name="my folder")
         with pytest.raises(Refused, match="No files have arrived"):
             await start_scan(story.runtime, story.viewer, row.id)
@@ -81,7 +82,7 @@ async def test_an_archive_that_comes_alone_is_what_is_imported(database_url: str
     with ZipFile(packed, "w") as archive:
         archive.writestr("worlds/Harbour.json", BOOK)
         archive.writestr("settings.json", "{}")
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await begin_import(story.runtime, story.viewer, name="packed.zip")
         await send(story, row, "packed.zip", packed.read_bytes())
         row = await scanned_upload(story, row)
@@ -141,7 +142,7 @@ async def test_a_connection_that_breaks_off_leaves_no_part_of_a_file(database_ur
 
 
 async def test_an_upload_that_is_gone_fails_with_a_sentence(database_url: str, tmp_path: Path) -> None:
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         row = await begin_import(story.runtime, story.viewer, name="folder")
         await send(story, row, "worlds/Harbour.json", BOOK)
         row = await scanned_upload(story, row)
@@ -155,7 +156,7 @@ async def test_the_files_of_an_import_that_is_discarded_or_forgotten_are_removed
     database_url: str, tmp_path: Path
 ) -> None:
     uploads = tmp_path / "imports"
-    async with open_story(database_url, tmp_path) as story, migrating(story.runtime):
+    async with migrating_story(database_url, tmp_path) as story:
         discarded, forgotten, begun, waiting = [
             await begin_import(story.runtime, story.viewer, name=name) for name in ("one", "two", "three", "four")
         ]

@@ -16,11 +16,13 @@ from tavernkit.characters import Character as Card
 from tavernkit.characters import CharacterCard
 from tavernkit.playground.base.database.models import (
     CharacterAsset,
+    Conversation,
     ImportedFile,
     Lorebook,
     LorebookLink,
     Message,
     Persona,
+    SpaceMembership,
 )
 from tavernkit.playground.story.characters.assets import delete_asset
 from tavernkit.playground.story.characters.service import (
@@ -39,7 +41,10 @@ from tavernkit.playground.story.paths.variables import delete_global, set_global
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
 from tavernkit.playground.story.personas.service import create_persona, delete_persona, update_persona
 from tavernkit.playground.story.presets.documents import PatchPreset
-from tavernkit.playground.story.presets.service import update_preset
+from tavernkit.playground.story.presets.service import set_default_preset, update_preset
+from tavernkit.playground.story.settings.service import change_member_settings, change_space_settings
+from tavernkit.playground.story.spaces.backgrounds import upload_background
+from tests.characters import card_files
 from tests.playground.characters.builders import picture
 from tests.playground.migration.exported import Exported, export, imported, narrate
 from tests.playground.stories import Story, open_story
@@ -409,3 +414,103 @@ async def test_sprites_stay_when_their_character_is_changed_and_go_when_they_are
         written = await export(story, tmp_path / "out")
     assert differing(written, files) == {"characters/Anna.png", "characters/Anna/anger.png"}
     assert written.notes("characters/Anna/anger.png") == "Deleted here."
+
+
+async def space_of(story: Story, path: str) -> UUID:
+    """The space of the conversation that a chat became."""
+    async with story.runtime.database.read() as session:
+        return (await session.get_one(Conversation, await target(story, path))).space_id
+
+
+async def test_v11_the_default_preset_and_notes_of_characters_are_written_into_the_settings(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    write(tmp_path / "st")
+    notes = [
+        {"name": "Anna", "prompt": "Hums.", "useChara": True, "position": 1, "vendor": 1},
+        {"name": "Gone", "prompt": "x", "useChara": True, "position": 0},
+    ]
+    settings = {
+        **SETTINGS,
+        "oai_settings": {"preset_settings_openai": "Main", "temp_openai": 0.5, "vendor": 1.0},
+        "extension_settings": {**SETTINGS["extension_settings"], "note": {"chara": notes}},
+    }
+    before = json.dumps(settings, indent=4).encode()
+    (tmp_path / "st/settings.json").write_bytes(before)
+    (tmp_path / "st/OpenAI Settings/Other.json").write_bytes(b'{"temperature": 0.9, "prompts": []}')
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, tmp_path / "st")
+        runtime, viewer = story.runtime, story.viewer
+        assert (await export(story, tmp_path / "same", only=("settings",))).read("settings.json") == before
+        await set_default_preset(runtime, viewer, await target(story, "OpenAI Settings/Other.json"))
+        solo = await space_of(story, f"chats/Anna/{LONG}.jsonl")
+        patch: dict[str, Any] = {"authors_note": {"character_text": "Sings."}}
+        await change_space_settings(runtime, viewer, solo, settings_version=None, patch=patch)
+        bert = await target(story, "characters/Bert.png")
+        async with runtime.database.read() as session:
+            in_group = (SpaceMembership.kind == "character", SpaceMembership.space_id != solo)
+            rows = await session.execute(select(SpaceMembership.character_id, SpaceMembership.id).where(*in_group))
+            members = dict(iter(rows))
+        patch = {"authors_note": {"character_text": "Growls.", "character_placement": "after"}}
+        await change_member_settings(runtime, viewer, members[bert], settings_version=0, patch=patch)
+        written = await export(story, tmp_path / "out")
+        assert changes(settings, written.json("settings.json")) == {
+            "oai_settings.preset_settings_openai": ("Main", "Other"),
+            "oai_settings.temp_openai": (0.5, 0.9),
+            "extension_settings.note.chara": (
+                notes,
+                [
+                    {**notes[0], "prompt": "Sings."},
+                    notes[1],
+                    {"name": "Bert", "useChara": True, "prompt": "Growls.", "position": 2},
+                ],
+            ),
+        }
+        assert b'"vendor": 1.0' in written.read("settings.json")
+        patch = {"authors_note": {"character_text": None}}
+        await change_space_settings(runtime, viewer, solo, settings_version=None, patch=patch)
+        anna = await target(story, "characters/Anna.png")
+        await change_member_settings(runtime, viewer, members[anna], settings_version=0, patch=patch)
+        removed = (await export(story, tmp_path / "removed", only=("settings",))).json("settings.json")
+        assert removed["extension_settings"]["note"]["chara"][0] == {**notes[0], "useChara": False}
+
+
+async def test_a_background_chosen_here_is_a_file_that_the_chats_of_its_space_name(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    files = write(tmp_path / "st")
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, tmp_path / "st")
+        solo = await space_of(story, f"chats/Anna/{LONG}.jsonl")
+        sea = picture("navy")
+        await upload_background(story.runtime, story.viewer, solo, sea)
+        written = await export(story, tmp_path / "out")
+        elsewhere = await export(story, tmp_path / "risuai", application="risuai", only=("background",))
+    assert elsewhere.verdict("tavernkit/backgrounds/Anna") == "left_out"
+    chats = {path for path in files if path.startswith("chats/Anna/")}
+    assert differing(written, files) == chats
+    assert written.read("backgrounds/Anna.png") == sea
+    assert written.verdict("backgrounds/Anna.png") == "converted"
+    for path in chats:
+        (first, *rest), (head, *others) = files[path].split(b"\n"), written.read(path).split(b"\n")
+        assert rest == others
+        found = changes(json.loads(first), json.loads(head))
+        assert found == {"chat_metadata.custom_background": (None, 'url("backgrounds/Anna.png")')}
+
+
+async def test_a_webp_card_that_was_changed_becomes_a_png(sqlite_url: str, tmp_path: Path) -> None:
+    files = write(tmp_path / "st")
+    for stem in ("Ysolde", "Ysolda"):
+        data = card_files.webp(card_files.exif(json.dumps(card_files.v2(name=stem)).encode()))
+        files[f"characters/{stem}.webp"] = data
+        (tmp_path / f"st/characters/{stem}.webp").write_bytes(data)
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, tmp_path / "st")
+        changed = await target(story, "characters/Ysolde.webp")
+        await edit_character(story.runtime, story.viewer, changed, version=1, fields={"description": "New."})
+        await change_own_tags(story.runtime, story.viewer, changed, ["Sea"])
+        written = await export(story, tmp_path / "out")
+    assert differing(written, files) == {"characters/Ysolde.webp", "settings.json"}
+    assert characters.load(written.read("characters/Ysolde.png")).card.character.description == "New."
+    assert "It was characters/Ysolde.webp." in written.notes("characters/Ysolde.png")
+    assert written.json("settings.json")["tag_map"]["Ysolde.png"] == ["t1"]

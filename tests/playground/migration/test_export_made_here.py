@@ -61,9 +61,9 @@ async def messages(story: Story, conversation_id: UUID) -> list[Message]:
 
 
 async def test_cards_are_named_as_sillytavern_names_them_and_say_what_they_say_here(
-    database_url: str, tmp_path: Path
+    sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with open_story(database_url, tmp_path) as story:
+    async with open_story(sqlite_url, tmp_path) as story:
         anna = await character(story, "Anna", description="The first.", extensions={"odd": [1]}, unknown={"x": None})
         await set_avatar(story.runtime, story.viewer, anna.id, picture("red"))
         await character(story, "Anna", description="The second.")

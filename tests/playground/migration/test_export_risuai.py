@@ -6,7 +6,7 @@ import json
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
@@ -21,8 +21,12 @@ from tavernkit.playground.story.characters.assets import NewPicture, add_picture
 from tavernkit.playground.story.characters.service import create_character, edit_character, set_avatar
 from tavernkit.playground.story.lorebooks.documents import NewLorebook
 from tavernkit.playground.story.lorebooks.service import add_entry, create_lorebook
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.migration.risuai_spaces import lore_id
+from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
+from tavernkit.playground.story.personas.connections import lock_conversation_to
 from tavernkit.playground.story.personas.documents import NewPersona
-from tavernkit.playground.story.personas.service import create_persona
+from tavernkit.playground.story.personas.service import create_persona, set_picture
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset
 from tavernkit.playground.story.spaces.service import create_space
@@ -35,7 +39,8 @@ from tests.playground.stories import Story, open_story
 pytestmark = pytest.mark.anyio
 
 ANNA, BERT = "a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"
-FIRST = "c0000000-0000-4000-8000-000000000001"
+GROUP = "a0000000-0000-4000-8000-000000000009"
+FIRST, SECOND = "c0000000-0000-4000-8000-000000000001", "c0000000-0000-4000-8000-000000000002"
 BACKUP = "risuai-backup.bin"
 
 
@@ -154,6 +159,113 @@ async def test_v20_card_text_is_current_and_what_was_made_here_is_added(sqlite_u
     root = json.loads(parts["database.json"])
     assert root["characters"][:2] == [ANNA, BERT]
     assert {str(cora.id), str(both.space.id)} <= set(root["characters"])
+
+
+async def test_v20_changed_pictures_bound_personas_and_lore_are_written_back(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lore = {"key": "dragon", "comment": "Dragon", "content": "Green.", "mode": "normal", "insertorder": 10}
+    talk = chat(FIRST, message("Hi.", role="user"), localLore=[lore], bindedPersona="p1")
+    personas = [
+        {"name": "Mia", "personaPrompt": "Kind.", "icon": "assets/mia.png", "id": "p1"},
+        {"name": "Robin", "personaPrompt": "Short.", "icon": "", "id": "p2"},
+    ]
+    bert = character(BERT, "Bert", chat(SECOND, message("Yes."), bindedPersona="gone"))
+    group = character(GROUP, "Both", type="group", characters=[ANNA, BERT], globalLore=[lore])
+    start = database(character(ANNA, "Anna", talk, image="assets/one.png"), bert, group, personas=personas)
+    file = write_backup_file(tmp_path / "in", start, {"one.png": picture("teal"), "mia.png": picture("red")})
+    async with open_story(database_url, tmp_path / "own") as story:
+        await imported(story, file)
+        runtime, viewer = story.runtime, story.viewer
+        await set_avatar(runtime, viewer, await target(story, f"characters/{ANNA}.json"), picture("black"))
+        await add_pictures(
+            runtime,
+            viewer,
+            await target(story, f"characters/{ANNA}.json"),
+            [NewPicture(filename="joy.png", data=picture("yellow"))],
+            kind="emotion",
+        )
+        mia, robin = await target(story, "personas/p1.json"), await target(story, "personas/p2.json")
+        await set_picture(runtime, viewer, mia, None, settings_version=0)
+        await set_picture(runtime, viewer, robin, picture("blue"), settings_version=0)
+        first = await target(story, f"chats/{ANNA}/{FIRST}.json")
+        second = await target(story, f"chats/{BERT}/{SECOND}.json")
+        await lock_conversation_to(runtime, viewer, first, robin)
+        await narrate(story, second, "It rains.")
+        for place in (first, await target(story, f"characters/{GROUP}.json")):
+            await add_entry(runtime, viewer, lore_id(place), {"key": ["gull"], "content": "Gulls."})
+        written = await export(story, tmp_path / "out", application="risuai", is_backup=True)
+    parts = {path: json.loads(data) for path, data in parts_of(written.place / BACKUP).items() if path[-4:] == "json"}
+    files = parts_of(written.place / BACKUP)
+    anna = parts[f"characters/{ANNA}.json"]
+    assert files[anna["image"]] == picture("black")
+    assert [(name, files[path]) for name, path in anna["emotionImages"]] == [("joy", picture("yellow"))]
+    assert parts["personas/p1.json"]["icon"] == ""
+    assert files[parts["personas/p2.json"]["icon"]].startswith(PNG_SIGNATURE)
+    talk = parts[f"chats/{ANNA}/{FIRST}.json"]
+    assert talk["bindedPersona"] == "p2"
+    assert [entry["content"] for entry in talk["localLore"]] == ["Green.", "Gulls."]
+    assert talk["localLore"][0] == lore, "what was not changed is as it was"
+    assert [entry["content"] for entry in parts[f"characters/{GROUP}.json"]["globalLore"]] == ["Green.", "Gulls."]
+    longer = parts[f"chats/{BERT}/{SECOND}.json"]
+    assert (longer["message"][-1]["data"], longer["bindedPersona"]) == ("It rains.", "gone")
+
+
+async def test_v17_lore_of_a_chat_that_was_edited_here_is_exported_and_survives_the_next_import(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    lore = {"key": "dragon", "comment": "Dragon", "content": "Green.", "mode": "normal", "insertorder": 10}
+    talk = chat(FIRST, message("Hi.", role="user"), localLore=[lore])
+    file = write_backup_file(tmp_path / "in", database(character(ANNA, "Anna", talk)))
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, file)
+        first = await target(story, f"chats/{ANNA}/{FIRST}.json")
+        await add_entry(story.runtime, story.viewer, lore_id(first), {"key": ["gull"], "content": "Gulls."})
+        longer = {**talk, "localLore": [{**lore, "content": "Red."}], "message": [*talk["message"], message("Oh.")]}
+        write_backup_file(tmp_path / "in", database(character(ANNA, "Anna", longer)))
+        await imported(story, file)
+        written = await export(story, tmp_path / "out", application="risuai", is_backup=True)
+    after = json.loads(parts_of(written.place / BACKUP)[f"chats/{ANNA}/{FIRST}.json"])
+    assert [entry["content"] for entry in after["localLore"]] == ["Green.", "Gulls."]
+    assert [one["data"] for one in after["message"]] == ["Hi.", "Oh."]
+
+
+async def test_the_trash_of_risuai_is_written_back_and_imported_once_it_is_restored(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    bert = character(BERT, "Bert", chat(SECOND, message("Yes.")), trashTime=1)
+    file = write_backup_file(tmp_path / "in", database(character(ANNA, "Anna"), bert))
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, file)
+        written = await export(story, tmp_path / "out", application="risuai", is_backup=True)
+        assert {f"characters/{BERT}.json", f"chats/{BERT}/{SECOND}.json"} <= parts_of(written.place / BACKUP).keys()
+        del bert["trashTime"]
+        write_backup_file(tmp_path / "in", database(character(ANNA, "Anna"), bert))
+        await imported(story, file)
+        assert await target(story, f"characters/{BERT}.json")
+        assert await target(story, f"chats/{BERT}/{SECOND}.json")
+
+
+async def test_pictures_in_messages_are_named_as_left_out(sqlite_url: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    file = write_backup_file(tmp_path / "in", backup(), {"one.png": picture("teal")})
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        await imported(story, file)
+        path = f"chats/{ANNA}/{FIRST}.json"
+        first = await target(story, path)
+        shown = await upload_picture(story.runtime, story.viewer, first, picture("red"))
+        await send_message(
+            story.runtime,
+            story.viewer,
+            first,
+            message_id=uuid4(),
+            content="Look.",
+            role="system",
+            pictures=[PictureIn(id=shown.id)],
+        )
+        written = await export(story, tmp_path / "out", application="risuai", is_backup=True)
+    assert "1 picture in its messages is left out." in written.notes(f"{BACKUP}/{path}")
 
 
 async def test_without_a_backup_each_thing_is_a_file_that_risuai_imports(sqlite_url: str, tmp_path: Path) -> None:

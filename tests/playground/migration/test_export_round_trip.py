@@ -1,42 +1,30 @@
-"""A folder of SillyTavern that is imported and exported again: what was exact has its bytes."""
+"""A folder of SillyTavern that is imported and exported again: what was exact has its bytes, and nothing is lost."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import (
-    Character,
-    Conversation,
-    Lorebook,
-    LorebookEntry,
-    LorebookLink,
-    Message,
-    MessagePicture,
-    MessageSwipe,
-    Persona,
-    Preset,
-    QuickReplySet,
-    Space,
-    SpaceMembership,
-)
+from tavernkit.playground.base.database.models import Conversation, Message, Persona
 from tavernkit.playground.story.characters.service import change_own_tags, create_character, set_avatar
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import add_entry, create_lorebook
 from tavernkit.playground.story.messages.service import add_swipe, send_message
+from tavernkit.playground.story.migration.report import ReportLine
 from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
-from tavernkit.playground.story.paths.variables import read_globals, set_global
+from tavernkit.playground.story.paths.variables import set_global
 from tavernkit.playground.story.personas.connections import connect_character
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
 from tavernkit.playground.story.personas.service import create_persona, set_picture, update_persona
@@ -46,24 +34,75 @@ from tavernkit.playground.story.quick_replies.documents import ButtonFields, New
 from tavernkit.playground.story.quick_replies.service import create_set
 from tavernkit.playground.story.scripts.service import add_scripts, new_script
 from tavernkit.playground.story.spaces.service import create_space
-from tests.migration.folders_generator import write_user_folder
+from tests.migration.folders_generator import FULL, SMALL, FolderSize, write_user_folder
+from tests.migration.generator.manifest import Manifest
 from tests.playground.characters.builders import picture, somebody_else
 from tests.playground.migration.exported import Exported, export, imported, narrate
+from tests.playground.migration.owned import owned
+from tests.playground.migration.support import lines
 from tests.playground.stories import Story, open_story
+from tests.playground.support.databases import KINDS, shared_story_url
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
+
+LONG_CHAT_BYTES = int(os.environ.get("TAVERNKIT_LONG_CHAT_BYTES", "0"))
+"""In `make soak`, one chat of the full folder has 100 MB."""
+
+
+class Moved(NamedTuple):
+    """A folder that was imported and exported again, with the report about each file, and with what each branch became:
+    its chat, its parent, and how many messages they have in common."""
+
+    folder: Manifest
+    report: Mapping[str, ReportLine]
+    branches: frozenset[tuple[str, str, int, str]]
+    written: Exported
+    place: Path
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Moved:
+    """The full folder on SQLite, and a small one on PostgreSQL; who changes something does so in a copy."""
+    place = tmp_path_factory.mktemp("moved")
+    size = FULL.with_(long_chat_bytes=LONG_CHAT_BYTES) if request.param == "sqlite" else SMALL
+    return asyncio.run(move(shared_story_url(request, request.param, place), place, size))
+
+
+async def move(url: str, place: Path, size: FolderSize) -> Moved:
+    folder = write_user_folder(place / "SillyTavern" / "data", Random(2), size)
+    async with open_story(url, place / "own") as story:
+        # A long chat is one step.
+        hang_seconds = 3600 if size.long_chat_bytes else HANG_SECONDS
+        report = await lines(story, await imported(story, folder.place, hang_seconds=hang_seconds))
+        branches = await branches_of(story, report)
+        return Moved(folder, report, branches, await export(story, place / "out"), place)
+
+
+async def branches_of(story: Story, report: Mapping[str, ReportLine]) -> frozenset[tuple[str, str, int, str]]:
+    paths = {line.target_id: path for path, line in report.items() if line.target_kind == "conversation"}
+    query = select(Conversation, Message.seq).join(Message, Message.id == Conversation.forked_from_message_id)
+    async with story.runtime.database.read() as session:
+        rows = (await session.execute(query)).all()
+    return frozenset((paths[row.id], paths[row.parent_conversation_id], seq, row.kind) for row, seq in rows)
 
 
 def digests(written: Exported) -> dict[str, str]:
     return {path: sha256(written.read(path)).hexdigest() for path in written.files}
 
 
-async def test_v02_an_unedited_export_has_the_bytes_that_were_imported(database_url: str, tmp_path: Path) -> None:
-    folder = write_user_folder(tmp_path / "SillyTavern" / "data", Random(2))
-    async with open_story(database_url, tmp_path / "own") as story:
-        await imported(story, folder.place)
-        written = await export(story, tmp_path / "out")
-        found = digests(written)
+def test_v21_every_file_has_a_line_in_the_report_with_what_it_had_to_become(moved: Moved) -> None:
+    expected = {file.path: file.expected.verdicts for file in moved.folder.files}
+    assert moved.report.keys() == expected.keys()
+    wrong = {
+        path: (line.verdict, line.notes) for path, line in moved.report.items() if line.verdict not in expected[path]
+    }
+    assert wrong == {}
+    assert [path for path, line in moved.report.items() if line.verdict == "refused" and not line.notes] == []
+
+
+def test_v02_an_unedited_export_has_the_bytes_that_were_imported(moved: Moved) -> None:
+    folder, written, found = moved.folder, moved.written, digests(moved.written)
     wrong = {
         file.path: (file.kind, written.notes(file.path))
         for file in folder.files
@@ -79,21 +118,35 @@ async def test_v02_an_unedited_export_has_the_bytes_that_were_imported(database_
     assert known <= accounted
 
 
-async def test_v02_one_change_of_the_settings_changes_that_value_alone(sqlite_url: str, tmp_path: Path) -> None:
-    folder = write_user_folder(tmp_path / "SillyTavern" / "data", Random(3))
-    async with open_story(sqlite_url, tmp_path / "own") as story:
-        await imported(story, folder.place)
-        before = await export(story, tmp_path / "before")
+def test_v10_branches_begin_where_the_generator_copied_them(moved: Moved) -> None:
+    expected = {(branch.path, branch.parent, branch.fork, branch.kind) for branch in moved.folder.branches}
+    assert moved.branches == expected
+
+
+def test_v12_planted_keys_are_nowhere_after_a_round_trip(moved: Moved) -> None:
+    keys = [secret.encode() for secret in moved.folder.secrets]
+    places = [path for folder in ("own", "out") for path in (moved.place / folder).rglob("*") if path.is_file()]
+    for path in [*places, *moved.place.glob("t.db*")]:
+        data = path.read_bytes()
+        assert not [key for key in keys if key in data], path
+    notes = " ".join(note for line in moved.report.values() for note in line.notes)
+    assert not [secret for secret in moved.folder.secrets if secret in notes]
+
+
+@pytest.mark.parametrize("moved", ["sqlite"], indirect=True)
+async def test_v02_one_change_of_the_settings_changes_that_value_alone(moved: Moved, tmp_path: Path) -> None:
+    shutil.copy(moved.place / "t.db", tmp_path)
+    async with open_story(f"sqlite+aiosqlite:///{tmp_path / 't.db'}", moved.place / "own") as story:
         async with story.runtime.database.read() as session:
             persona = await session.scalar(select(Persona).where(Persona.name == "Persona 0"))
         assert persona is not None
         patch = PatchPersona.model_validate({"settings_version": persona.settings_version, "title": "Another title"})
         await update_persona(story.runtime, story.viewer, persona.id, patch)
         after = await export(story, tmp_path / "after")
-    old, new = digests(before), digests(after)
+    old, new = digests(moved.written), digests(after)
     assert {path for path in {*old, *new} if old.get(path) != new.get(path)} == {"settings.json"}
-    lines = [written.read("settings.json").split(b"\n") for written in (before, after)]
-    differing = [(one, two) for one, two in zip(*lines, strict=True) if one != two]
+    texts = [written.read("settings.json").split(b"\n") for written in (moved.written, after)]
+    differing = [(one, two) for one, two in zip(*texts, strict=True) if one != two]
     assert differing == [(b'                "title": "Title 0",', b'                "title": "Another title",')]
 
 
@@ -139,77 +192,13 @@ async def made_here(story: Story) -> None:
     await narrate(story, group.conversation.id, "Wind.")
 
 
-def unlinked(card: dict[str, Any]) -> dict[str, Any]:
-    """A card without the name of the lorebook that is linked with it."""
-    extensions = {key: value for key, value in card["data"]["extensions"].items() if key != "world"}
-    return {**card, "data": {**card["data"], "extensions": extensions}}
-
-
-async def model(story: Story, viewer: Viewer) -> dict[str, Any]:
-    """What a person has, without what only tells it apart from everything else."""
-    found: dict[str, Any] = defaultdict(list)
-    async with story.runtime.database.read() as session:
-        for character in await session.scalars(select(Character).where(Character.owner_id == viewer.user_id)):
-            books = await session.scalars(
-                select(Lorebook.name)
-                .join(LorebookLink, LorebookLink.lorebook_id == Lorebook.id)
-                .where(LorebookLink.character_id == character.id)
-            )
-            found["characters"].append((unlinked(character.data), character.own_tags, list(books)))
-        for book in await session.scalars(select(Lorebook).where(Lorebook.owner_id == viewer.user_id)):
-            entries = await session.scalars(select(LorebookEntry.data).where(LorebookEntry.lorebook_id == book.id))
-            found["books"].append((book.name, list(entries)))
-        for preset in await session.scalars(select(Preset).where(Preset.owner_id == viewer.user_id)):
-            found["presets"].append((preset.kind, preset.name, preset.data))
-        for one in await session.scalars(select(QuickReplySet).where(QuickReplySet.owner_id == viewer.user_id)):
-            found["quick replies"].append(one.data)
-        for persona in await session.scalars(select(Persona).where(Persona.owner_id == viewer.user_id)):
-            said = (persona.name, persona.description, persona.position, persona.depth, persona.is_default)
-            found["personas"].append((*said, persona.avatar_sha256 is not None))
-        for link in await session.scalars(select(LorebookLink)):
-            if link.user_id == viewer.user_id:
-                found["books for all"].append(True)
-        found["variables"] = await read_globals(session, viewer.user_id)
-        spaces = await session.scalars(select(Space).where(Space.owner_id == viewer.user_id))
-        for space in spaces:
-            members = select(SpaceMembership.cached_display_name, SpaceMembership.participation).where(
-                SpaceMembership.space_id == space.id,
-                SpaceMembership.kind == "character",
-                SpaceMembership.status == "active",
-            )
-            cast = [tuple(row) for row in await session.execute(members.order_by(SpaceMembership.position))]
-            chats = await session.scalars(select(Conversation).where(Conversation.space_id == space.id))
-            found["spaces"].append((cast, space.reply_order, sorted([await told(session, chat) for chat in chats])))
-    return {kind: sorted(values, key=repr) if isinstance(values, list) else values for kind, values in found.items()}
-
-
-async def told(session: AsyncSession, conversation: Conversation) -> tuple[str, list[Any]]:
-    """What is said in a conversation: every version of every message, and its pictures."""
-    messages = await session.scalars(
-        select(Message).where(Message.conversation_id == conversation.id).order_by(Message.seq)
-    )
-    said = []
-    for message in messages:
-        swipes = await session.scalars(
-            select(MessageSwipe).where(MessageSwipe.message_id == message.id).order_by(MessageSwipe.position)
-        )
-        texts = [(swipe.content, swipe.id == message.active_swipe_id) for swipe in swipes]
-        pictures = await session.execute(
-            select(MessagePicture.sha256, MessagePicture.title).where(
-                MessagePicture.swipe_id == message.active_swipe_id, MessagePicture.kind == "attached"
-            )
-        )
-        said.append((message.role, message.visibility, texts, [tuple(row) for row in pictures]))
-    return conversation.kind, said
-
-
 async def test_what_was_made_here_is_the_same_after_export_and_import(database_url: str, tmp_path: Path) -> None:
     async with open_story(database_url, tmp_path / "own") as story:
         await made_here(story)
         written = await export(story, tmp_path / "out")
         other = await somebody_else(story)
         await imported(story, written.place, other)
-        mine, theirs = await model(story, story.viewer), await model(story, other)
+        mine, theirs = await owned(story, story.viewer), await owned(story, other)
         again = await export(story, tmp_path / "again", other)
     for kind in mine:
         assert theirs[kind] == mine[kind], kind

@@ -55,6 +55,30 @@ async def test_files_keep_the_time_at_which_they_were_changed(sqlite_url: str, t
         assert item["modified"] == "2023-11-14T22:13:20Z"
 
 
+async def test_only_files_that_have_not_arrived_unchanged_are_missing(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_imports(sqlite_url, tmp_path) as imports:
+        import_id = await imports.sent({})
+        sea = {"path": "worlds/Sea.json", "size": len(FILES["worlds/Sea.json"]), "modified": 1_700_000_000_123}
+        missing = f"/imports/{import_id}/missing_files"
+        assert await imports.api("POST", missing, json={"files": [sea]}) == {"paths": ["worlds/Sea.json"]}
+        named = {"path": sea["path"], "modified": sea["modified"]}
+        await imports.api("PUT", f"/imports/{import_id}/files", params=named, content=FILES["worlds/Sea.json"])
+        assert await imports.api("POST", missing, json={"files": [sea]}) == {"paths": []}
+        others = [
+            {"size": 1},
+            {"modified": 1_700_000_000_124},
+            {"path": "worlds"},
+            {"path": "../Sea.json"},
+            {"path": ""},
+        ]
+        asked = [{**sea, **other} for other in others]
+        found = await imports.api("POST", missing, json={"files": asked})
+        assert found == {"paths": [file["path"] for file in asked]}
+        await imports.over(await imports.api("POST", f"/imports/{import_id}/scan"))
+        refused = await imports.client.post(f"{API_PREFIX}{missing}", json={"files": [sea]})
+        assert refused.status_code == 409
+
+
 async def test_files_of_an_import_are_filtered_searched_and_paged(sqlite_url: str, tmp_path: Path) -> None:
     async with open_imports(sqlite_url, tmp_path) as imports:
         import_id = await imports.scanned()

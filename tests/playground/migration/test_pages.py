@@ -6,13 +6,16 @@ import io
 import re
 from html import unescape
 from pathlib import Path
+from uuid import UUID, uuid4
 from zipfile import ZipFile
 
 import httpx2
 import pytest
 
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE
 from tests.playground.migration.edge_support import CHAT, FILES, SECRET, ImportClient, open_imports
+from tests.playground.support.jobs import ended_job
 
 pytestmark = pytest.mark.anyio
 
@@ -137,9 +140,61 @@ async def test_an_upload_that_was_left_can_be_scanned_or_discarded(sqlite_url: s
         page = await page_of(imports, f"/import/{import_id}")
         assert "The upload is not complete." in page
         assert "Scan received files" in page
-        assert "Upload not complete" in await page_of(imports, "/import")
+        assert "Choose “default-user” again." in page
+        listed = await page_of(imports, "/import")
+        assert "Continue uploading" in listed
+        assert f"{len(FILES)} files (" in listed
         assert (await imports.client.post(f"/import/{import_id}/scan")).status_code == 303
         await imports.over(await imports.api("GET", f"/imports/{import_id}"))
+
+
+async def test_single_items_are_found_chosen_and_exported(database_url: str, tmp_path: Path) -> None:
+    async with open_imports(database_url, tmp_path) as imports:
+        items = await imports.items(await imports.imported())
+        of = {
+            "character": items["characters/Anna.png"]["target_id"],
+            "space": items["groups/1700000000000.json"]["target_id"],
+            "lorebook": items["worlds/Sea.json"]["target_id"],
+            "preset": items["OpenAI Settings/Calm.json"]["target_id"],
+        }
+        searches = {"character": "ann", "space": "hARB", "lorebook": "se", "preset": "cal"}
+        for kind, id in of.items():
+            assert f'name="{kind}_id" value="{id}">' in (await imports.client.get(f"/export?listed={kind}")).text
+            found = (await imports.client.get(f"/export?listed={kind}&search={searches[kind]}")).text
+            assert re.findall(r'name="\w+_id" value="([\w-]+)"', found) == [id]
+            none = await page_of(imports, f"/export?listed={kind}&search=nobody")
+            assert "No items match." in none
+        chosen = "&".join(f"{kind}_id={id}" for kind, id in of.items())
+        page = (await imports.client.get(f"/export?{chosen}&listed=preset&search=nobody")).text
+        assert re.findall(r'name="(\w+)_id" value="[\w-]+" checked', page) == list(of)
+        assert 'name="what" value="items" checked' in page
+
+        ids = {f"{kind}_id": id for kind, id in of.items() if kind in ("lorebook", "preset")}
+        begun = await imports.client.post("/export", data={"what": "items", **ids})
+        job_id = begun.headers["location"].rpartition("/")[2]
+        await ended_job(imports.installation.runtime, UUID(job_id))
+        archive = await imports.client.get(f"{API_PREFIX}/exports/{job_id}/file")
+        with ZipFile(io.BytesIO(archive.content)) as read:
+            assert set(read.namelist()) == {"worlds/Sea.json", "OpenAI Settings/Calm.json"}
+            assert read.read("worlds/Sea.json") == FILES["worlds/Sea.json"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        ({"what": "some"}, "Choose at least one kind."),
+        ({"what": "items"}, "Choose at least one item."),
+        ({"what": "items", "preset_id": [str(uuid4()) for _ in range(101)]}, "Choose at most 100 items."),
+        ({"what": "items", "lorebook_id": str(uuid4())}, "lorebook"),
+    ],
+)
+async def test_an_export_of_nothing_too_much_or_others_is_refused(
+    sqlite_url: str, tmp_path: Path, chosen: dict[str, str | list[str]], sentence: str
+) -> None:
+    async with open_imports(sqlite_url, tmp_path) as imports:
+        refused = await imports.client.post("/export", data=chosen)
+        assert refused.status_code in (404, 422)
+        assert sentence in text_of(refused)
 
 
 async def test_the_first_page_the_account_and_the_palette_lead_to_the_import(sqlite_url: str, tmp_path: Path) -> None:

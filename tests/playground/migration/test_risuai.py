@@ -402,11 +402,11 @@ async def test_v13_scripts_for_all_chats_arrive_switched_off_unless_somebody_cho
             assert effective(await session.get_one(Space, first.space_id)).settings.prompt.regex_scripts is True
 
 
-async def test_characters_in_the_trash_are_skipped_with_their_chats(sqlite_url: str, tmp_path: Path) -> None:
+async def test_characters_in_the_trash_are_kept_with_their_chats(sqlite_url: str, tmp_path: Path) -> None:
     async with open_story(sqlite_url, tmp_path) as play:
         found = await Importer(play, tmp_path).run(story())
         gone = {path: outcome.verdict for path, outcome in found.items() if TRASHED in path}
-        assert set(gone.values()) == {"skipped"}
+        assert set(gone.values()) == {"kept"}
         assert len(gone) == 2
         assert any("trash" in note for note in found[f"characters/{TRASHED}.json"].notes)
 

@@ -11,7 +11,7 @@ from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.background import job_worker
-from tests.support.hanging import eventually
+from tests.support.hanging import HANG_SECONDS, eventually
 
 __all__ = ["ended_job", "running_job_worker"]
 
@@ -28,14 +28,19 @@ async def running_job_worker(runtime: Runtime, name: str = "jobs") -> AsyncItera
         await task
 
 
-async def ended_job(runtime: Runtime, job_id: UUID) -> Job:
-    """The job, once it is over."""
+async def ended_job(runtime: Runtime, job_id: UUID, *, hang_seconds: float = HANG_SECONDS) -> Job:
+    """The job, once it is over. It may take as long as it takes, if only each of its steps ends."""
+    job = await _read(runtime, job_id)
+    while job.status in ("queued", "running"):
+        seen = (job.status, job.done)
 
-    async def is_over() -> bool:
-        return (await _read(runtime, job_id)).status not in ("queued", "running")
+        async def goes_on(seen: tuple[str, int] = seen) -> bool:
+            nonlocal job
+            job = await _read(runtime, job_id)
+            return (job.status, job.done) != seen
 
-    await eventually(is_over)
-    return await _read(runtime, job_id)
+        await eventually(goes_on, hang_seconds=hang_seconds)
+    return job
 
 
 async def _read(runtime: Runtime, job_id: UUID) -> Job:

@@ -64,6 +64,60 @@ ALSO_ON_POSTGRESQL: dict[str, frozenset[str]] = {
         "test_many_at_once_get_places_of_their_own",
         "test_the_others_close_up_behind_a_version_that_goes",
     }),
+    "migration/test_characters.py": frozenset({
+        "test_a_card_is_linked_with_the_book_of_its_own_source",
+        "test_sprites_become_emotions_of_everybody_of_that_name",
+        "test_v06_a_missing_book_stays_named_and_is_linked_when_it_comes",
+        "test_v17_a_changed_card_becomes_a_version_and_an_unchanged_one_stays",
+    }),
+    "migration/test_chats.py": frozenset({
+        "test_a_header_names_book_persona_note_overrides_variables_and_injections",
+        "test_a_resumed_import_finds_the_space_of_a_character_again",
+        "test_v08_pictures_of_the_folder_are_shown_and_named_again",
+    }),
+    "migration/test_core_importing.py": frozenset({
+        "test_a_discarded_import_ends_and_what_was_imported_stays",
+        "test_a_paused_import_stops_and_goes_on_from_there",
+        "test_a_worker_that_has_lost_its_job_writes_nothing",
+        "test_an_import_whose_folder_is_gone_fails_and_goes_on_when_it_is_back",
+        "test_two_imports_of_one_person_at_once_double_nothing",
+        "test_v02_every_accepted_file_is_kept_with_its_path_time_and_hash",
+        "test_v17_a_book_that_is_here_already_is_not_imported_once_more",
+        "test_v17_a_choice_for_one_file_overrides_the_choice_for_all",
+        "test_v17_importing_again_changes_nothing",
+        "test_v21_the_report_lists_every_file_and_a_refused_one_leaves_no_rows",
+        "test_what_an_import_itself_changes_does_not_count_as_changed_here",
+    }),
+    "migration/test_core_kept.py": frozenset({
+        "test_unused_bytes_are_removed_after_a_day_and_others_stay",
+    }),
+    "migration/test_core_scanning.py": frozenset({
+        "test_a_scan_goes_on_behind_every_step",
+        "test_chats_are_put_into_trees_and_ranked_behind_their_parents",
+        "test_v01_a_scan_writes_nothing_and_shows_what_there_is",
+    }),
+    "migration/test_groups.py": frozenset({
+        "test_a_group_that_was_changed_here_is_written_with_the_changes",
+        "test_v06_a_member_comes_back_when_its_card_is_imported",
+        "test_v17_a_group_that_has_changed_in_the_folder_changes_here",
+    }),
+    "migration/test_in_step.py": frozenset({
+        "test_v17_swipes_that_are_new_in_the_file_are_added",
+        "test_v17_where_nothing_was_changed_here_the_file_counts",
+        "test_v17_who_has_chosen_a_side_gets_it",
+    }),
+    "migration/test_lorebooks.py": frozenset({
+        "test_v17_a_changed_book_is_replaced_and_stays_where_it_is_used",
+    }),
+    "migration/test_presets.py": frozenset({
+        "test_the_folder_says_of_which_kind_a_preset_is",
+    }),
+    "migration/test_settings.py": frozenset({
+        "test_books_are_used_in_all_stories_and_with_characters",
+        "test_new_spaces_begin_with_the_settings",
+        "test_quick_replies_are_used_where_the_settings_use_them",
+        "test_tags_are_the_owners_and_the_card_stays_as_it_is",
+    }),
     "models_api/test_completing.py": frozenset({
         "test_a_deleted_conversation_is_an_error",
         "test_a_program_whose_key_is_revoked_is_sent_nothing_more_and_the_run_is_stopped",

@@ -9,10 +9,10 @@ import zlib
 
 from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
-from tavernkit.characters.ingest.sealed import SEALED, open_sealed
+from tavernkit.characters.ingest.sealed import SEALED, is_locked, open_sealed
 from tavernkit.characters.ingest.text_file import parse_card_json
-from tavernkit.characters.limits import CardLimits
-from tavernkit.characters.png_chunks import Chunk, walk_chunks
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
+from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, put_texts, walk_chunks
 from tavernkit.errors import InvalidCardError, ParseError, PngParseError, TavernKitError, UnsupportedVersionError
 from tavernkit.reading import ReportBuilder
 
@@ -54,6 +54,37 @@ def read_png(data: bytes, limits: CardLimits) -> Bundle:
             assets=assets,
         )
     raise problems[0]
+
+
+def needs_password(data: bytes) -> bool:
+    """Whether a file is a picture whose card RisuAI has encrypted with a password."""
+    if not data.startswith(PNG_SIGNATURE):
+        return False
+    try:
+        texts = [_text(chunk, DEFAULT_LIMITS) for chunk in _card_chunks(data).values()]
+    except PngParseError:
+        return False
+    return bool(texts) and all(map(is_locked, texts))
+
+
+def without_password(data: bytes, password: str) -> bytes:
+    """The same picture with its card in the open. Raises PngParseError for a wrong password."""
+    locked = {
+        keyword: (chunk, text)
+        for keyword, chunk in _card_chunks(data).items()
+        if is_locked(text := _text(chunk, DEFAULT_LIMITS))
+    }
+    opened = {
+        keyword: base64.b64encode(open_sealed(text, f"The card in the PNG's {keyword} chunk", password))
+        for keyword, (_chunk, text) in locked.items()
+    }
+    places = {chunk.start for chunk, _text in locked.values()}
+    return put_texts(data, opened, drop=lambda chunk: chunk.start in places)
+
+
+def _card_chunks(data: bytes) -> dict[str, Chunk]:
+    chunks, _animated = _text_chunks(memoryview(data), DEFAULT_LIMITS, ReportBuilder())
+    return {keyword: chunks[keyword] for keyword in CARD_KEYWORDS if keyword in chunks}
 
 
 def _text_chunks(png: memoryview, limits: CardLimits, report: ReportBuilder) -> tuple[dict[str, Chunk], bool]:

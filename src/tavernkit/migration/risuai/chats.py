@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from tavernkit.chats import ChatFile, ChatHeader, ChatMessage
 from tavernkit.chats.chat import Date
 from tavernkit.migration.risuai.branches import read_link
+from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject, Value
 
 OWN = "risuai"
@@ -84,11 +85,11 @@ def file_to_chat(
     note = metadata.get("note_prompt", "")
     if note != (chat.get("note") or "") and isinstance(note, str):
         chat["note"] = note
-    variables = metadata.get("variables")
-    if (variables or {}) != variables_of(chat):
+    variables = _object(metadata.get("variables"))
+    if not _are_same(variables, variables_of(chat)):
         state = chat.get("scriptstate")
         kept = {key: value for key, value in _object(state).items() if not key.startswith(VARIABLE)}
-        chat["scriptstate"] = kept | {f"{VARIABLE}{name}": value for name, value in _object(variables).items()}
+        chat["scriptstate"] = kept | {f"{VARIABLE}{name}": value for name, value in variables.items()}
     if lore is not None:
         chat["localLore"] = list(lore)
     return chat
@@ -98,6 +99,13 @@ def variables_of(chat: JsonObject) -> dict[str, Json]:
     """The variables of a chat by their names."""
     state = _object(chat.get("scriptstate"))
     return {key.removeprefix(VARIABLE): value for key, value in state.items() if key.startswith(VARIABLE)}
+
+
+def _are_same(now: JsonObject, before: JsonObject) -> bool:
+    """Whether two sets of variables are the same once they are written: a large number may be whole or not."""
+    return now == before or (
+        now.keys() == before.keys() and all(to_json(value) == to_json(before[name]) for name, value in now.items())
+    )
 
 
 def _message(message: Json, is_hidden: bool, names: ChatNames) -> ChatMessage:

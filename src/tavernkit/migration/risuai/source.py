@@ -64,6 +64,7 @@ class RisuaiSource:
         """Every part and file once, then what is missing, and what is never read."""
         references: dict[str, str] = {}
         secrets: dict[str, None] = {}
+        titles: dict[str, str] = {}
         missing = {f"database/{name}": sentence for name, sentence in self._missing.items()}
         modified = None if self._store.database is None else self._store.database.modified
         for path, part in self._parts.items():
@@ -80,12 +81,16 @@ class RisuaiSource:
                 missing |= self._missing_of_chat(value, content, cold)
             else:
                 references |= dict.fromkeys(_assets_in(value), _name_of(value))
+            titles[path] = _title(value)
+            # Characters come before their chats.
+            owner = titles.get(f"characters/{path.split('/')[1]}.json", "") if part.kind == "risuai_chat" else ""
             yield SourceFile(
                 path=path,
                 size=len(content),
                 modified=modified,
                 kind=part.kind if cold is None else "kept",
                 detail=part.detail,
+                title=": ".join(filter(None, (owner, titles[path]))),
             )
         for path, file in self._store.files.items():
             if not path.startswith((COLD, REMOTES)):
@@ -187,6 +192,11 @@ def _assets_in(value: Json) -> Iterator[str]:
         case list():
             for item in value:
                 yield from _assets_in(item)
+
+
+def _title(value: JsonObject) -> str:
+    name = value.get("name")
+    return name.strip()[:100] if isinstance(name, str) else ""
 
 
 def _name_of(value: JsonObject) -> str:

@@ -111,7 +111,8 @@ def _open_backup(place: Path) -> Store | None:
         refused[place.name] = f"{index.cut} What stands before it was read."
     if database is None:
         refused[BACKED_UP_DATABASE] = (
-            "The backup has no database, only pictures and other files. Without it, there are no characters and chats."
+            "The backup has no database, only pictures and other files: no characters and no chats. Make a new backup "
+            "in RisuAI, and import that."
         )
     return Store(files=files, database=database, refused=refused)
 

@@ -78,8 +78,8 @@ def _check_encoding(code: bytes) -> int:
     number = code[0] if code else -1
     if number in POCKET:
         raise UnsupportedVersionError(
-            "The database is in a format of PocketRisu, which is not read here. Make a backup for RisuAI there, and "
-            "import that."
+            "The database is in a format of PocketRisu, which is not read here. In PocketRisu, make a backup in "
+            "RisuAI's format or export single characters and chats, and import those."
         )
     if number not in (PLAIN, COMPRESSED, STREAMED):
         raise UnsupportedVersionError(

@@ -103,7 +103,7 @@ async def claim_job(runtime: Runtime, worker: str, kinds: Collection[str]) -> Jo
         )
         claimed = await session.execute(
             update(Job)
-            .where(Job.id.in_(due.scalar_subquery()), Job.status == "queued")
+            .where(Job.id == due.scalar_subquery(), Job.status == "queued")
             .values(status="running", worker=worker, fence=Job.fence + 1, lease_expires_at=_lease_end(runtime, now))
             .returning(Job.id.label("job_id"), Job.owner_id, Job.kind, Job.payload, Job.done, Job.total, Job.fence)
         )

@@ -39,6 +39,8 @@ class NewExport(StrictModel):
         default_factory=list, max_length=1000, description="Only these characters, with their chats and lorebooks."
     )
     space_ids: list[UUID] = Field(default_factory=list, max_length=1000, description="Only these spaces.")
+    lorebook_ids: list[UUID] = Field(default_factory=list, max_length=1000, description="Only these lorebooks.")
+    preset_ids: list[UUID] = Field(default_factory=list, max_length=1000, description="Only these presets.")
 
 
 router = APIRouter(prefix="/exports", tags=["exports"], responses=documented())
@@ -51,6 +53,8 @@ async def begin(caller: ApiCaller, wanted: NewExport) -> JobOut:
         only=None if wanted.only is None else tuple(wanted.only),
         character_ids=tuple(wanted.character_ids),
         space_ids=tuple(wanted.space_ids),
+        lorebook_ids=tuple(wanted.lorebook_ids),
+        preset_ids=tuple(wanted.preset_ids),
     )
     return JobOut.of(await begin_export(*caller, choices))
 

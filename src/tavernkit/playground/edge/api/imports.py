@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from msgspec import convert
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 from starlette.requests import ClientDisconnect
 
 from tavernkit.migration.files import FileKind
@@ -30,9 +30,11 @@ from tavernkit.playground.story.migration import queries, service
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import TargetKind, Verdict
 from tavernkit.playground.story.migration.labels import KINDS, MEANINGS, VERDICTS
+from tavernkit.playground.story.migration.passwords import MAX_PASSWORD, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import State
-from tavernkit.playground.story.migration.report import notes_of, report_lines
+from tavernkit.playground.story.migration.report import TITLE, notes_of, report_lines
 from tavernkit.playground.story.migration.service import ItemChoice
+from tavernkit.playground.story.migration.uploads import SentFile
 
 MAX_MILLISECONDS = 4_102_444_800_000
 """The year 2100."""
@@ -114,11 +116,32 @@ class ReceivedOut(BaseModel):
     size: int
 
 
+class SentFileIn(StrictModel):
+    """A file that is about to be sent."""
+
+    path: str = Field(max_length=4096, description="Below the folder, with slashes.")
+    size: int = Field(description="Bytes.")
+    modified: int = Field(description="As it is sent: in milliseconds since 1970.")
+
+
+class SentFilesIn(StrictModel):
+    """Files of the folder, some at a time."""
+
+    files: list[SentFileIn] = Field(max_length=1000)
+
+
+class MissingFilesOut(BaseModel):
+    """The files that have not arrived."""
+
+    paths: list[str]
+
+
 class ImportItemOut(Document):
     """A file of an import, and what became of it."""
 
     position: int
     path: str
+    title: str = Field(description="What the application calls it, where the path does not say that.")
     kind: FileKind
     detail: str
     size: int
@@ -126,6 +149,9 @@ class ImportItemOut(Document):
     sha256: str | None
     state: State
     choice: ItemChoice | None
+    password: PasswordState | None = Field(
+        description="`needed` where the file is encrypted with a password, and `given` once it was opened with one."
+    )
     verdict: Verdict | None = Field(description="null until it is dealt with.")
     notes: list[str]
     target_kind: TargetKind | None = Field(description="What it became.")
@@ -133,11 +159,21 @@ class ImportItemOut(Document):
 
     @classmethod
     def of(cls, item: ImportItem) -> ImportItemOut:
-        return cls.of_row(item, notes=list(notes_of(item)))
+        return cls.of_row(
+            item,
+            title=item.plan.get(TITLE, ""),
+            notes=list(notes_of(item)),
+            password=password_state(item.plan),
+        )
 
 
 class ItemChoiceIn(StrictModel):
     choice: ItemChoice | None = Field(description="null: as the choices of the whole import say.")
+    password: SecretStr | None = Field(
+        default=None,
+        max_length=MAX_PASSWORD,
+        description="Opens a file whose `password` is `needed`; it is tried at once and not stored.",
+    )
 
 
 router = APIRouter(prefix="/imports", tags=["imports"], responses=documented())
@@ -203,6 +239,19 @@ async def put_file(
     return ReceivedOut(path=path, size=size)
 
 
+@router.post(
+    "/{import_id}/missing_files",
+    summary="Which of these files have not arrived",
+    description="A file has arrived if one of the same path, size and time was sent. To go on with an upload that was "
+    "interrupted, send the others.",
+    responses=documented(409),
+)
+async def missing_files(caller: ApiCaller, import_id: UUID, wanted: SentFilesIn) -> MissingFilesOut:
+    files = [SentFile(path=file.path, size=file.size, modified=file.modified) for file in wanted.files]
+    missing = await service.missing_files(*caller, import_id, files)
+    return MissingFilesOut(paths=[file.path for file in missing])
+
+
 @router.post("/{import_id}/scan", status_code=202, summary="Scan what has arrived", responses=documented(409))
 async def scan(caller: ApiCaller, import_id: UUID) -> FolderImportDetails:
     return await _details(caller, await service.start_scan(*caller, import_id))
@@ -230,6 +279,8 @@ async def list_items(
 
 @router.put("/{import_id}/items/{position}/choice", summary="Decide about one file", responses=documented(409))
 async def choose(caller: ApiCaller, import_id: UUID, position: Position, wanted: ItemChoiceIn) -> ImportItemOut:
+    if wanted.password is not None:
+        await service.open_item(*caller, import_id, position, wanted.password.get_secret_value())
     return ImportItemOut.of(await service.choose_for_item(*caller, import_id, position, wanted.choice))
 
 

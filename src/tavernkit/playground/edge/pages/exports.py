@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.migration.files import Application, FileKind
 from tavernkit.playground.base.jobs.service import request_cancel
-from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.presenting.exports import export_view, exports_view
+from tavernkit.playground.edge.presenting.export_picker import PickedKind
+from tavernkit.playground.edge.presenting.exports import ExportQuery, export_view, exports_view
 from tavernkit.playground.edge.web.forms import fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller, replaced, streamed
-from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.exporting import begin_export
 from tavernkit.playground.story.migration.labels import EXPORT_MEANINGS, EXPORT_VERDICTS
 
@@ -24,25 +24,54 @@ WORDS: dict[str, Any] = {"verdicts": EXPORT_VERDICTS, "meanings": EXPORT_MEANING
 router = APIRouter(prefix="/export")
 
 
+What: TypeAlias = Literal["all", "some", "items"]
+
+
 @router.get("")
-async def show_exports(caller: PageCaller) -> Response:
-    return fresh_page("exports/index.html", view=await exports_view(*caller))
+async def show_exports(
+    caller: PageCaller,
+    application: Annotated[Application, Query()] = "sillytavern",
+    what: Annotated[What | None, Query()] = None,
+    kind: Annotated[Sequence[FileKind], Query()] = (),
+    character_id: Annotated[Sequence[UUID], Query()] = (),
+    space_id: Annotated[Sequence[UUID], Query()] = (),
+    lorebook_id: Annotated[Sequence[UUID], Query()] = (),
+    preset_id: Annotated[Sequence[UUID], Query()] = (),
+    listed: Annotated[PickedKind, Query()] = "character",
+    search: Annotated[str, Query(max_length=200)] = "",
+    after: Annotated[str, Query(max_length=2000)] = "",
+) -> Response:
+    """The form; a search brings along what is chosen so far, and a link what it is about."""
+    items = _items(character_id, space_id, lorebook_id, preset_id)
+    query = ExportQuery(
+        application=application,
+        what=what or ("items" if any(items.values()) else "all"),
+        kinds=kind,
+        items=items,
+        listed=listed,
+        search=search.strip(),
+        after=after or None,
+    )
+    return fresh_page("exports/index.html", view=await exports_view(*caller, query))
 
 
 @router.post("")
 async def begin(
     caller: PageCaller,
     application: Annotated[Application, Form()] = "sillytavern",
-    what: Annotated[Literal["all", "some"], Form()] = "all",
-    kind: Annotated[list[FileKind] | None, Form()] = None,
+    what: Annotated[What, Form()] = "all",
+    kind: Annotated[Sequence[FileKind], Form()] = (),
+    character_id: Annotated[Sequence[UUID], Form()] = (),
+    space_id: Annotated[Sequence[UUID], Form()] = (),
+    lorebook_id: Annotated[Sequence[UUID], Form()] = (),
+    preset_id: Annotated[Sequence[UUID], Form()] = (),
 ) -> Response:
+    items = _items(character_id, space_id, lorebook_id, preset_id)
+    query = ExportQuery(application=application, what=what, kinds=kind, items=items)
     try:
-        if what == "some" and not kind:
-            raise Refused("invalid", _("Choose at least one kind."))
-        only = tuple(kind or ()) if what == "some" else None
-        job = await begin_export(*caller, ExportChoices(application=application, only=only))
+        job = await begin_export(*caller, query.choices())
     except Refused as refused:
-        view = await exports_view(*caller, problem=refused.sentence)
+        view = await exports_view(*caller, query, problem=refused.sentence)
         return fresh_page("exports/index.html", refused, view=view)
     return RedirectResponse(f"/export/{job.id}", status_code=303)
 
@@ -66,3 +95,9 @@ async def stop(caller: PageCaller, job_id: UUID) -> Response:
     view = await export_view(*caller, job_id)
     await request_cancel(*caller, view.job.id)
     return RedirectResponse(f"/export/{job_id}", status_code=303)
+
+
+def _items(
+    characters: Sequence[UUID], spaces: Sequence[UUID], lorebooks: Sequence[UUID], presets: Sequence[UUID]
+) -> Mapping[PickedKind, Sequence[UUID]]:
+    return {"character": characters, "space": spaces, "lorebook": lorebooks, "preset": presets}

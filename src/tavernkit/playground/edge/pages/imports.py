@@ -22,12 +22,13 @@ from tavernkit.playground.edge.presenting.imports import (
     items_view,
 )
 from tavernkit.playground.edge.web.forms import Flag, fresh_page
-from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, replaced, streamed
+from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, replaced, streamed, wants_streams
 from tavernkit.playground.edge.web.uploads import received_form
 from tavernkit.playground.story.migration import service
 from tavernkit.playground.story.migration.choices import Conflict, ImportChoices
 from tavernkit.playground.story.migration.items import Verdict
 from tavernkit.playground.story.migration.labels import MEANINGS, STATES, VERDICTS
+from tavernkit.playground.story.migration.passwords import MAX_PASSWORD
 from tavernkit.playground.story.migration.queries import State
 
 PIECE_BYTES = 1 << 20
@@ -101,9 +102,21 @@ async def choose(
     import_id: UUID,
     position: Position,
     choice: Annotated[Literal["skip", "keep", "replace", "both", ""], Form()] = "",
+    password: Annotated[str, Form(max_length=MAX_PASSWORD)] = "",
 ) -> Response:
-    item = await service.choose_for_item(*caller, import_id, position, choice or None)
-    stream = replaced(f"item_{position}", "imports/_item.html", item=await item_view(caller.runtime, item))
+    """Decide about one file, or open it with its password."""
+    problem = ""
+    if password:
+        try:
+            item = await service.open_item(*caller, import_id, position, password)
+        except Refused as refused:
+            if refused.code != "invalid" or not wants_streams(caller.request):
+                raise
+            item, problem = await service.item_of(*caller, import_id, position), refused.sentence
+    else:
+        item = await service.choose_for_item(*caller, import_id, position, choice or None)
+    view = await item_view(caller.runtime, item, problem=problem)
+    stream = replaced(f"item_{position}", "imports/_item.html", item=view)
     return answer(caller.request, stream, otherwise=f"/import/{import_id}#item_{position}")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 from uuid import UUID
 
+from tavernkit.migration.files import Application, FileKind
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import jobs_of
@@ -13,7 +15,15 @@ from tavernkit.playground.base.languages import stored_sentence
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.exports import export_job
+from tavernkit.playground.edge.presenting.export_picker import (
+    MAX_PICKED,
+    PICKED_KINDS,
+    ExportPicker,
+    PickedKind,
+    export_picker,
+)
 from tavernkit.playground.edge.presenting.imports import size_in_words
+from tavernkit.playground.story.migration.export_report import ExportChoices
 from tavernkit.playground.story.migration.exporting import EXPORT_KIND, FinishedExport, finished_export
 from tavernkit.playground.story.migration.labels import APPLICATIONS, KINDS
 from tavernkit.values import Value
@@ -25,11 +35,40 @@ EXPORTED = ("character", "chat", "group", "world", "preset", "quick_replies", "s
 """What can be chosen; what is of no use without another kind comes with it."""
 
 
+class ExportQuery(Value, frozen=True, kw_only=True):
+    """What the form says so far: `kinds` and `items` count where `what` says so. `listed` is the kind of things to
+    choose from, `search` and `after` are about these."""
+
+    application: Application = "sillytavern"
+    what: Literal["all", "some", "items"] = "all"
+    kinds: Sequence[FileKind] = ()
+    items: Mapping[PickedKind, Sequence[UUID]] = {}
+    listed: PickedKind = "character"
+    search: str = ""
+    after: str | None = None
+
+    def choices(self) -> ExportChoices:
+        """What is to be exported, if something is chosen."""
+        chosen = sum(map(len, self.items.values()))
+        if self.what == "some" and not self.kinds:
+            raise Refused("invalid", _("Choose at least one kind."))
+        if self.what == "items" and not chosen:
+            raise Refused("invalid", _("Choose at least one item."))
+        if self.what == "items" and chosen > MAX_PICKED:
+            sentence = _("Choose at most {limit} items. To export more, choose kinds.", limit=MAX_PICKED)
+            raise Refused("invalid", sentence)
+        ids = {f"{kind}_ids": tuple(self.items.get(kind, ())) for kind in PICKED_KINDS} if self.what == "items" else {}
+        only = tuple(self.kinds) if self.what == "some" else None
+        return ExportChoices(application=self.application, only=only, **ids)
+
+
 class ExportsView(Value, frozen=True, kw_only=True):
     """What can be exported, and the exports of late."""
 
     applications: Mapping[str, str]
     kinds: Mapping[str, str]
+    query: ExportQuery
+    picker: ExportPicker
     exports: tuple[ExportView, ...]
     problem: str = ""
 
@@ -45,13 +84,18 @@ class ExportView(Value, frozen=True, kw_only=True):
     size: str = ""
 
 
-async def exports_view(runtime: Runtime, viewer: Viewer, *, problem: str = "") -> ExportsView:
+async def exports_view(runtime: Runtime, viewer: Viewer, query: ExportQuery, *, problem: str = "") -> ExportsView:
     """The page on which an export is begun."""
     async with runtime.database.read() as session:
         jobs = await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
+        picker = await export_picker(
+            session, viewer, chosen=query.items, kind=query.listed, search=query.search, after=query.after
+        )
     return ExportsView(
         applications=APPLICATIONS,
         kinds={kind: KINDS[kind] for kind in EXPORTED},
+        query=query,
+        picker=picker,
         exports=tuple(_view(job, None) for job in jobs if job.kind == EXPORT_KIND),
         problem=problem,
     )

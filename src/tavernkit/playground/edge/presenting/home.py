@@ -149,13 +149,13 @@ async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, 
     """The first page: what was talked about last, and who is there to talk to."""
     async with runtime.database.read() as session:
         stories, older = await _stories(session, viewer, after)
-        characters = await _usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
+        characters = await usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
         model = await default_provider(session)
     return HomeView(
         stories=stories,
         older=older,
         is_first=after is None,
-        characters=tuple(_character_choice(character) for character in characters),
+        characters=tuple(character_choice(character) for character in characters),
         model_name=model_name(model),
         model_is_embedded=model is not None and kind_of(model).is_built_in,
         has_model=model is not None,
@@ -184,7 +184,7 @@ async def new_story_view(
     """The page on which a story is put together."""
     place = behind_name(after)
     async with runtime.database.read() as session:
-        characters = await _usable_characters(
+        characters = await usable_characters(
             session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search, after=place
         )
         personas = await persona_lines(session, viewer.user_id)
@@ -195,7 +195,7 @@ async def new_story_view(
     shown = [row for row in characters if row.id in character_ids] + others[:CHARACTERS_TO_CHOOSE]
     last = shown[-1] if len(others) > CHARACTERS_TO_CHOOSE else None
     return NewStoryView(
-        characters=tuple(_character_choice(row, is_chosen=row.id in character_ids) for row in shown),
+        characters=tuple(character_choice(row, is_chosen=row.id in character_ids) for row in shown),
         search=search,
         more="" if last is None else cursor(last.name_key, str(last.id)),
         is_first=place is None,
@@ -303,7 +303,7 @@ async def _stories(
     """A page of stories, and where the next one begins; who may restore an archived one is offered that."""
     rows = await recent_stories(session, viewer, after=after, archived=archived, limit=STORIES_PER_PAGE + 1)
     shown = rows[:STORIES_PER_PAGE]
-    faces = await _faces_in(session, [row.space.id for row in shown])
+    faces = await faces_in(session, [row.space.id for row in shown])
     last = shown[-1].conversation if len(rows) > STORIES_PER_PAGE else None
     cards = tuple(
         StoryCard(
@@ -327,7 +327,7 @@ def _story_title(row: RecentStory) -> str:
     return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
-async def _faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Face]]:
+async def faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Face]]:
     """The characters of each space; those who have left only where nobody else is there."""
     rows = await session.execute(
         select(
@@ -347,7 +347,7 @@ async def _faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping
     return {**gone, **there}
 
 
-async def _usable_characters(
+async def usable_characters(
     session: AsyncSession,
     viewer: Viewer,
     *,
@@ -374,7 +374,8 @@ def _is_usable_by(viewer: Viewer) -> ColumnElement[bool]:
     return and_(is_usable(Character, viewer.user_id), Character.status == "ready")
 
 
-def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
+def character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
+    """A character in a list to choose from."""
     said = row.data["data"]
     about = (said.get(field) for field in ("creator_notes", "scenario", "description"))
     return CastChoice(

@@ -30,7 +30,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import stored_sentence
+from tavernkit.playground.base.languages import ngettext, stored_sentence
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_number, behind_time, cursor
 from tavernkit.playground.base.runtime import Runtime
@@ -45,6 +45,7 @@ from tavernkit.playground.story.migration.labels import (
     STATES,
     VERDICTS,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, PasswordState, password_state
 from tavernkit.playground.story.migration.queries import (
     ItemFilter,
     ItemTotal,
@@ -55,8 +56,8 @@ from tavernkit.playground.story.migration.queries import (
     items_page,
     origins_of,
 )
-from tavernkit.playground.story.migration.report import notes_of
-from tavernkit.playground.story.migration.steps import SCANNED
+from tavernkit.playground.story.migration.report import TITLE, notes_of
+from tavernkit.playground.story.migration.steps import RECEIVED, SCANNED
 from tavernkit.playground.story.migration.steps import VERDICTS as COUNTED
 from tavernkit.values import Value
 
@@ -134,11 +135,13 @@ class ImportKindView(Value, frozen=True, kw_only=True):
 
 
 class ItemView(Value, frozen=True, kw_only=True):
-    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became."""
+    """A file of an import. `choices` is empty where there is nothing to choose; `address` is what it became.
+    `password` is whether one is needed or given, and `problem` what is wrong with it."""
 
     import_id: UUID
     position: int
     path: str
+    title: str
     kind: str
     size: str
     verdict: str
@@ -147,6 +150,8 @@ class ItemView(Value, frozen=True, kw_only=True):
     name: str
     address: str
     choices: tuple[ChoiceView, ...]
+    password: PasswordState | None
+    problem: str = ""
 
 
 class ItemsView(Value, frozen=True, kw_only=True):
@@ -181,16 +186,19 @@ class MigrationView(ImportHead, frozen=True, kw_only=True):
     totals: ImportKindView
     choices: ImportChoices
     secrets: Sequence[str]
+    locked: Sequence[str]
     broken: Sequence[str]
     further_broken: int
 
 
 class ImportLine(Value, frozen=True, kw_only=True):
-    """An import in the list."""
+    """An import in the list. `arrived` is what was sent of one whose upload is not complete."""
 
     id: UUID
     name: str
     status: str
+    is_receiving: bool
+    arrived: str
     created_at: datetime
 
 
@@ -217,7 +225,14 @@ async def imports_view(runtime: Runtime, viewer: Viewer, *, after: str | None = 
     shown = rows[:IMPORTS]
     return ImportsView(
         imports=tuple(
-            ImportLine(id=row.id, name=row.name, status=STATUSES[row.status], created_at=row.created_at)
+            ImportLine(
+                id=row.id,
+                name=row.name,
+                status=STATUSES[row.status],
+                is_receiving=row.status == "receiving",
+                arrived=_arrived(row),
+                created_at=row.created_at,
+            )
             for row in shown
         ),
         more=cursor(shown[-1].created_at.isoformat(), str(shown[-1].id)) if len(rows) > IMPORTS else "",
@@ -263,6 +278,7 @@ async def import_view(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Migr
         totals=_kind_view("kept", totals, choices),
         choices=choices,
         secrets=row.summary.get("secrets", []),
+        locked=row.summary.get(LOCKED, []),
         broken=broken[:BROKEN_SHOWN],
         further_broken=max(0, row.summary.get("broken_links_count", 0) - BROKEN_SHOWN),
     )
@@ -289,10 +305,10 @@ async def items_view(
     )
 
 
-async def item_view(runtime: Runtime, item: ImportItem) -> ItemView:
-    """A file that somebody has chosen something for."""
+async def item_view(runtime: Runtime, item: ImportItem, *, problem: str = "") -> ItemView:
+    """A file that somebody has chosen something for; `problem` is why that was refused."""
     async with runtime.database.read() as session:
-        return _item_view(item, await _names(session, [item]), can_choose=True)
+        return _item_view(item, await _names(session, [item]), can_choose=True).with_(problem=problem)
 
 
 async def origins_view(
@@ -322,6 +338,16 @@ def size_in_words(size: int) -> str:
     return _("{size} MB", size=round(size / MILLION, 1))
 
 
+def _arrived(row: FolderImport) -> str:
+    received = row.summary.get(RECEIVED, {})
+    return ngettext(
+        "{count} file ({size}) has arrived.",
+        "{count} files ({size}) have arrived.",
+        received.get("files", 0),
+        size=size_in_words(received.get("bytes", 0)),
+    )
+
+
 def _kind_view(kind: str, totals: Sequence[ItemTotal], choices: ImportChoices) -> ImportKindView:
     states, verdicts = Counter[str](), Counter[str]()
     for _kind, state, verdict, count, _size in totals:
@@ -348,6 +374,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         import_id=item.import_id,
         position=item.position,
         path=item.path,
+        title=item.plan.get(TITLE, ""),
         kind=KINDS[item.kind],
         size=size_in_words(item.size),
         verdict=item.verdict or "",
@@ -356,6 +383,7 @@ def _item_view(item: ImportItem, names: Mapping[UUID, str], *, can_choose: bool)
         name=shown_name(name) if address else "",
         address=f"{address}{item.target_id}" if address else "",
         choices=_choices(item) if can_choose else (),
+        password=password_state(item.plan) if can_choose and item.state in ("new", "changed") else None,
     )
 
 
@@ -391,7 +419,7 @@ def _sentence(row: FolderImport) -> str:
     """How it stands, and what to do."""
     match row.status:
         case "receiving":
-            return _("The upload is not complete. Send the folder again, or scan the files that have arrived.")
+            return _("The upload is not complete. {arrived}", arrived=_arrived(row))
         case "scanning":
             return _("Nothing is imported yet. You can leave this page; the scan continues.")
         case "scanned":

@@ -321,8 +321,13 @@ def _active(message: ChatMessage) -> int:
 
 
 def _fields(message: ChatMessage) -> dict[str, Json]:
+    """The fields that are not as usual, as JSON has them: what is read again is equal to what was stored."""
     fields: dict[str, Any] = {name: getattr(message, name) for name in _FIELDS}
-    return {name: value for name, value in fields.items() if value != _FIELDS[name]}
+    return {
+        name: [*value] if isinstance(value, tuple) else value
+        for name, value in fields.items()
+        if value != _FIELDS[name]
+    }
 
 
 def _take_ours(holder: dict[str, Json] | None) -> dict[str, Json]:

@@ -143,6 +143,8 @@ def missing_pictures(finder: PictureFinder) -> tuple[str, ...]:
 class ChatHandler:
     """Chats with one character."""
 
+    is_group = False
+
     def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
         return prepare_chat(job, item, data)
 
@@ -152,7 +154,11 @@ class ChatHandler:
         if prepared is None:
             return EMPTY
         if item.target_id is not None:
-            return await store_again(session, job, item, prepared)
+            return await store_again(session, job, item, prepared, is_group=self.is_group)
+        return await self.store_new(session, job, item, prepared)
+
+    async def store_new(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat) -> ItemOutcome:
+        """Store a chat that has not been imported before."""
         name = speaking_character(prepared.header, prepared.chat.file.messages)
         home = await home_of_chat(session, job, item.path, name)
         return await store_chat(session, job, item, prepared, home)
@@ -162,7 +168,7 @@ EMPTY = ItemOutcome(verdict="kept", notes=(_("The file is empty."),))
 
 
 async def store_again(
-    session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat, *, is_group: bool = False
+    session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat, *, is_group: bool
 ) -> ItemOutcome:
     """Bring a conversation up to date with its file, or make a branch of it where the two have parted."""
     conversation = await lock_story(session, existing_id(item))

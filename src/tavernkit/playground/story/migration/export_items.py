@@ -7,9 +7,10 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote
 from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -20,10 +21,12 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.database.models import (
     ArtifactHead,
+    Blob,
     Character,
     CharacterAsset,
     CharacterVersion,
     Conversation,
+    ImportedFile,
     LorebookLink,
     Message,
     MessagePicture,
@@ -40,8 +43,11 @@ from tavernkit.playground.story.characters.files import SPRITES
 from tavernkit.playground.story.chatfiles.exporting import FolderNames, encoded, export_chat, written_chat
 from tavernkit.playground.story.lorebooks.links import CARD, CHAT
 from tavernkit.playground.story.migration.characters import character_bytes
-from tavernkit.playground.story.migration.export_paths import name_of
+from tavernkit.playground.story.migration.export_paths import name_of, stem_of
 from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedConversation, PlannedSpace
+from tavernkit.playground.story.migration.known_settings import source_settings
+from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
+from tavernkit.playground.story.migration.pictures import BACKGROUNDS, expression_of, read_background
 from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.paths.pictures import EMOTION
 from tavernkit.text.js_json import from_json, to_json
@@ -50,7 +56,7 @@ from tavernkit.values import Json
 INDENT = 4
 """SillyTavern's own files are indented by so much."""
 PICTURES = "user/images"
-_BOOK, _PERSONA = "world_info", "persona"
+_BOOK, _PERSONA, _BACKGROUND = "world_info", "persona", "custom_background"
 """What the header of a chat names."""
 _INLINE = "data:image/"
 _PARTS: Mapping[str, str] = {
@@ -66,7 +72,8 @@ _PARTS: Mapping[str, str] = {
 @dataclass(eq=False, kw_only=True)
 class Exporting:
     """An export while it is carried out. Pictures of messages get `pictures` as their paths, by their folders and
-    hashes; `pending` are those that are yet to be written."""
+    hashes; `pending` are those that are yet to be written. `backgrounds` are the files of those that were chosen here,
+    by spaces; `media` are the files that the chats of a selection name."""
 
     runtime: Runtime
     viewer: Viewer
@@ -74,6 +81,8 @@ class Exporting:
     names: FolderNames
     pictures: dict[tuple[str, str], str] = field(default_factory=dict)
     pending: list[tuple[str, str]] = field(default_factory=list)
+    backgrounds: dict[UUID, str] = field(default_factory=dict)
+    media: set[str] = field(default_factory=set)
 
 
 def written_json(document: Json) -> bytes:
@@ -99,6 +108,18 @@ async def card_bytes(work: Exporting, session: AsyncSession, id: UUID) -> bytes:
     png = await character_bytes(work.runtime, session, id)
     world = await changed_world(session, work.plan, id)
     return png if world is None else await asyncio.to_thread(_with_world, png, world)
+
+
+async def name_as_png(session: AsyncSession, plan: ExportPlan) -> None:
+    """Give cards that were imported in another format and are written anew the path of a PNG."""
+    for id in plan.of("character"):
+        path = plan.paths["character", id]
+        if ("character", id) not in plan.imported or path.lower().endswith(".png") or plan.source is None:
+            continue
+        file = await session.get_one(ImportedFile, (plan.source.id, path))
+        is_same = is_as_imported(file, await marker_of(session, "character", id))
+        if not is_same or await changed_world(session, plan, id) is not None:
+            plan.paths["character", id] = plan.free.give("characters", stem_of(path), ".png")
 
 
 def _with_world(png: bytes, world: str) -> bytes:
@@ -148,6 +169,8 @@ async def chat_pieces(work: Exporting, space: PlannedSpace, conversation: Planne
         persona = await locked_persona(session, conversation.id, work.viewer.user_id)
     if export.header is not None:
         named = {} if book is None else {_BOOK: book}
+        if space.id in work.backgrounds:
+            named[_BACKGROUND] = address_of(work.backgrounds[space.id])
         if persona is not None and ("persona", persona.id) in work.plan.paths:
             named[_PERSONA] = name_of(work.plan.paths["persona", persona.id])
         metadata = {
@@ -204,16 +227,33 @@ def _with_files(work: Exporting, line: str, folder: str, stored: Collection[str]
     return to_json(message)
 
 
-async def has_sprite(session: AsyncSession, viewer: Viewer, path: str) -> bool:
+async def has_sprite(session: AsyncSession, viewer: Viewer, file: ImportedFile) -> bool:
     """Whether a sprite of the folder is still the emotion of a character."""
-    of_file = (CharacterAsset.kind == EMOTION, CharacterAsset.uri == path.replace("characters/", SPRITES, 1))
-    query = select(CharacterAsset.id).join(Character, Character.id == CharacterAsset.character_id)
-    return await session.scalar(query.where(*of_file, Character.owner_id == viewer.user_id).limit(1)) is not None
+    uri = file.path.replace("characters/", SPRITES, 1)
+    is_same = and_(CharacterAsset.character_id == file.target_id, CharacterAsset.sha256 == file.sha256)
+    rows = await session.execute(
+        select(CharacterAsset.uri, CharacterAsset.name)
+        .join(Character, Character.id == CharacterAsset.character_id)
+        .where(
+            CharacterAsset.kind == EMOTION,
+            Character.owner_id == viewer.user_id,
+            or_(CharacterAsset.uri == uri, is_same),
+        )
+    )
+    expression = expression_of(name_of(file.path))
+    return any(known == uri or expression_of(name) == expression for known, name in rows)
 
 
 async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list[tuple[str, str]]:
     """The emotions of a character that are not yet in its folder: a path for each, and the hash of its bytes."""
     folder = f"characters/{sanitised(plan.names['character', id]) or id}"
+    there: set[tuple[str, str]] = set()
+    if plan.source is not None:
+        of_character = (ImportedFile.kind == "sprite", ImportedFile.target_id == id)
+        files = select(ImportedFile.path, ImportedFile.sha256).where(
+            ImportedFile.source_id == plan.source.id, *of_character
+        )
+        there = {(expression_of(name_of(path)), sha256) for path, sha256 in await session.execute(files)}
     rows = await session.execute(
         select(CharacterAsset.name, CharacterAsset.ext, CharacterAsset.uri, CharacterAsset.sha256)
         .where(CharacterAsset.character_id == id, CharacterAsset.kind == EMOTION)
@@ -223,7 +263,44 @@ async def new_sprites(session: AsyncSession, plan: ExportPlan, id: UUID) -> list
         (plan.free.give(folder, name, f".{ext or 'png'}"), sha256)
         for name, ext, uri, sha256 in rows
         if not (uri.startswith(SPRITES) and uri.replace(SPRITES, "characters/", 1) in plan.free)
+        and (expression_of(name), sha256) not in there
     ]
+
+
+async def choose_backgrounds(work: Exporting, session: AsyncSession) -> list[tuple[str, str]]:
+    """Find the backgrounds of spaces that were chosen here, and not by the settings of the source: a path for each, and
+    the hash of its bytes."""
+    plan, known = work.plan, set[str]()
+    if plan.source is not None:
+        of_source = (ImportedFile.source_id == plan.source.id, ImportedFile.kind == "background")
+        known.update(await session.scalars(select(ImportedFile.sha256).where(*of_source)))
+        settings = await source_settings(session, plan.source.id)
+        usual = None if settings is None else await read_background(session, plan.source.id, settings.file.background)
+        known |= set() if usual is None else {usual.sha256}
+    names = {space.id: space.name for space in plan.spaces}
+    rows = await session.execute(
+        select(Space.id, Blob.sha256, Blob.media_type)
+        .join(Blob, Blob.sha256 == Space.background_sha256)
+        .where(Space.owner_id == work.viewer.user_id)
+        .order_by(Space.created_at, Space.id)
+    )
+    paths: dict[str, str] = {}
+    for id, sha256, media_type in rows:
+        if id in names and sha256 not in known:
+            if sha256 not in paths:
+                ending = media_type.partition("/")[2].replace("jpeg", "jpg")
+                paths[sha256] = plan.free.give(BACKGROUNDS, names[id], f".{ending}")
+            work.backgrounds[id] = paths[sha256]
+    return [(path, sha256) for sha256, path in paths.items()]
+
+
+def address_of(path: str) -> str:
+    """A background as chats and settings of SillyTavern name it."""
+    folder, _slash, name = path.rpartition("/")
+    return f'url("{folder}/{quote(name, safe=_UNQUOTED)}")'
+
+
+_UNQUOTED = "!~*'()"
 
 
 async def placeless(session: AsyncSession, viewer: Viewer) -> list[tuple[str, FileKind, str]]:

@@ -37,7 +37,7 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.characters.queries import find_character
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
-from tavernkit.playground.story.lorebooks.queries import PLACES
+from tavernkit.playground.story.lorebooks.queries import PLACES, lorebook_of
 from tavernkit.playground.story.migration.export_paths import (
     FreePaths,
     name_of,
@@ -49,7 +49,7 @@ from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.migration.space_defaults import live_preset_ids
 from tavernkit.playground.story.personas.queries import all_personas, avatar_of
-from tavernkit.playground.story.presets.queries import default_preset_id
+from tavernkit.playground.story.presets.queries import default_preset_id, preset_for
 
 Target: TypeAlias = tuple[TargetKind, UUID]
 
@@ -178,8 +178,8 @@ async def plan_export(
     await _add_characters(session, viewer, choices, plan)
     await _add_conversations(session, viewer, choices, plan)
     await _add_books(session, viewer, choices, plan)
+    await _add_presets(session, viewer, choices, plan)
     if not choices.is_selection:
-        await _add_presets(session, viewer, plan)
         await _add_quick_replies(session, viewer, plan)
         await _add_personas(session, viewer, plan)
     return plan
@@ -330,7 +330,9 @@ def _folder_of_chats(plan: ExportPlan, space: PlannedSpace) -> str:
 
 
 async def _add_books(session: AsyncSession, viewer: Viewer, choices: ExportChoices, plan: ExportPlan) -> None:
-    """The person's own books, or those that a selection uses; and where each book is in use."""
+    """The person's own books, or those that a selection names or uses; and where each book is in use."""
+    for lorebook_id in choices.lorebook_ids:
+        await lorebook_of(session, viewer, lorebook_id)
     links = await session.scalars(
         select(LorebookLink)
         .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
@@ -342,7 +344,7 @@ async def _add_books(session: AsyncSession, viewer: Viewer, choices: ExportChoic
     for link in links:
         used[_place_of(link)].append(link.lorebook_id)
     plan.books = used
-    selected = {book for place in places & used.keys() for book in used[place]}
+    selected = {book for place in places & used.keys() for book in used[place]}.union(choices.lorebook_ids)
     rows = await session.execute(
         select(Lorebook.id, Lorebook.name)
         .where(Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready")
@@ -359,17 +361,23 @@ def _place_of(link: LorebookLink) -> UUID:
     return found
 
 
-async def _add_presets(session: AsyncSession, viewer: Viewer, plan: ExportPlan) -> None:
-    """The person's own presets, and those of everybody's that they use."""
+async def _add_presets(session: AsyncSession, viewer: Viewer, choices: ExportChoices, plan: ExportPlan) -> None:
+    """The person's own presets, and those of everybody's that they use; or those that a selection names."""
+    for preset_id in choices.preset_ids:
+        await preset_for(session, viewer, preset_id)
     of_spaces = select(Space.preset_id).where(Space.owner_id == viewer.user_id, Space.preset_id.is_not(None))
     default = await default_preset_id(session, viewer.user_id)
     is_used = or_(Preset.id.in_(of_spaces), Preset.id == default)
     rows = await session.execute(
         select(Preset.id, Preset.kind, Preset.name)
-        .where(or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used)))
+        .where(
+            Preset.id.in_(choices.preset_ids)
+            if choices.is_selection
+            else or_(Preset.owner_id == viewer.user_id, and_(Preset.owner_id.is_(None), is_used))
+        )
         .order_by(Preset.kind, Preset.name, Preset.id)
     )
-    unchanged = await _kept_in_settings(session, plan)
+    unchanged = set() if choices.is_selection else await _kept_in_settings(session, plan)
     for id, kind, name in rows:
         plan.preset_kinds[id] = kind
         if id in unchanged:

@@ -24,16 +24,18 @@ ALONG: dict[FileKind, frozenset[FileKind]] = {
 
 class ExportChoices(Value, frozen=True, kw_only=True):
     """For which application, and what: `only` some kinds of files; or a selection of characters, with their chats and
-    books, and of spaces. A selection leaves out what belongs to no character, such as settings."""
+    books, of spaces, lorebooks and presets. A selection leaves out everything else, such as settings."""
 
     application: Application = "sillytavern"
     only: tuple[FileKind, ...] | None = None
     character_ids: tuple[UUID, ...] = ()
     space_ids: tuple[UUID, ...] = ()
+    lorebook_ids: tuple[UUID, ...] = ()
+    preset_ids: tuple[UUID, ...] = ()
 
     @property
     def is_selection(self) -> bool:
-        return bool(self.character_ids or self.space_ids)
+        return bool(self.character_ids or self.space_ids or self.lorebook_ids or self.preset_ids)
 
     def wants(self, kind: str) -> bool:
         """Whether files of this kind are exported."""

@@ -10,12 +10,13 @@ import json
 import tempfile
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.characters.export import plain_picture
@@ -25,20 +26,28 @@ from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
 from tavernkit.migration.names import sanitised
 from tavernkit.migration.risuai import encode_part, write_backup
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import NewBlob
-from tavernkit.playground.base.database.models import Character, CharacterAsset, ImportedFile, Lorebook, Preset
+from tavernkit.playground.base.database.models import (
+    Character,
+    CharacterAsset,
+    ImportedFile,
+    Lorebook,
+    Message,
+    MessagePicture,
+    MessageSwipe,
+    Preset,
+    Space,
+)
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import sentence_of
+from tavernkit.playground.base.languages import ngettext, sentence_of
 from tavernkit.playground.base.private_files import make_folder
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.files import export_character
 from tavernkit.playground.story.lorebooks.queries import decoded_book
 from tavernkit.playground.story.migration.export_paths import FreePaths, stem_of
-from tavernkit.playground.story.migration.export_plan import ExportPlan, PlannedSpace
-from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportVerdict
-from tavernkit.playground.story.migration.export_sinks import ExportSink, FolderSink
+from tavernkit.playground.story.migration.export_plan import PlannedSpace
+from tavernkit.playground.story.migration.export_report import ExportLine, ExportVerdict
+from tavernkit.playground.story.migration.export_sinks import FolderSink
 from tavernkit.playground.story.migration.export_writer import (
     BLANKED,
     CHANGED_HERE,
@@ -46,12 +55,10 @@ from tavernkit.playground.story.migration.export_writer import (
     ELSEWHERE,
     MADE_HERE,
     ExportWriter,
-    OnProgress,
     whole,
 )
-from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.kept import kept_bytes
-from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
+from tavernkit.playground.story.migration.markers import is_as_imported, marker_of_file
 from tavernkit.playground.story.migration.personas import persona_bytes
 from tavernkit.playground.story.migration.risuai_spaces import lore_id
 from tavernkit.playground.story.migration.risuai_writing import risuai_bytes
@@ -91,18 +98,9 @@ _GROUP: dict[str, Json] = {
 class RisuaiExport(ExportWriter):
     """Writes a backup, or files."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        viewer: Viewer,
-        plan: ExportPlan,
-        sink: ExportSink,
-        choices: ExportChoices,
-        on_progress: OnProgress,
-    ) -> None:
-        super().__init__(runtime, plan, sink, choices, on_progress)
-        self._runtime, self._viewer = runtime, viewer
-        self._free = FreePaths()
+    @cached_property
+    def _free(self) -> FreePaths:
+        return FreePaths()
 
     async def write_all(self) -> None:
         """Write everything that was chosen."""
@@ -112,13 +110,13 @@ class RisuaiExport(ExportWriter):
             await self._report_refused()
         else:
             await self._write_files()
-        self._report_placeless()
+        await self._report_placeless()
 
     def _wants(self, kind: str) -> bool:
         """Whether files of this kind are exported; both its name in RisuAI and the general one may be chosen."""
         return self._choices.wants(f"risuai_{kind}") or self._choices.wants(kind)
 
-    def _report_placeless(self) -> None:
+    async def _report_placeless(self) -> None:
         for id, kind in self._plan.preset_kinds.items():
             if kind not in (RISUAI, MODULE) and self._wants("preset") and ("preset", id) in self._plan.names:
                 name = self._plan.names["preset", id]
@@ -126,6 +124,12 @@ class RisuaiExport(ExportWriter):
         for id in self._plan.of("quick_replies") if self._wants("quick_replies") else ():
             name = self._plan.names["quick_replies", id]
             self._leave_out(f"{ELSEWHERE}/quick replies/{name}", "quick_replies", ONLY_SILLYTAVERN)
+        shown = select(Space.id).where(Space.owner_id == self._viewer.user_id, Space.background_sha256.is_not(None))
+        async with self._database.read() as session:
+            spaces = set(await session.scalars(shown))
+        for space in self._plan.spaces if self._wants("background") else ():
+            if space.id in spaces:
+                self._leave_out(f"{ELSEWHERE}/backgrounds/{space.name}", "background", ONLY_SILLYTAVERN)
 
     async def _books(self, session: AsyncSession) -> list[tuple[Lorebook, Module]]:
         """The lorebooks as modules, but for those that RisuAI keeps with a chat or a group."""
@@ -155,8 +159,7 @@ class RisuaiExport(ExportWriter):
     async def _add_imported(self, parts: _Parts, file: ImportedFile) -> None:
         id, kind = file.target_id, file.kind
         async with self._database.read() as session:
-            target_kind = msgspec.convert(file.target_kind, type=TargetKind | None)
-            marker = None if target_kind is None or id is None else await marker_of(session, target_kind, id)
+            marker = await marker_of_file(session, file)
             if id is not None and marker is None:
                 self._leave_out(f"{BACKUP}/{file.path}", kind, DELETED_HERE)
                 return
@@ -164,22 +167,30 @@ class RisuaiExport(ExportWriter):
                 return
             original = await kept_bytes(session, file.kept_sha256)
         if id is None or is_as_imported(file, marker) or not kind.startswith("risuai_"):
-            await parts.add(file.path, kind, original, BLANKED if file.kept_sha256 != file.sha256 else "")
+            await parts.add(file.path, kind, original, *([BLANKED] if file.kept_sha256 != file.sha256 else []))
             return
         source_id = None if self._plan.source is None else self._plan.source.id
         part = msgspec.convert(kind, type=FileKind)
         data = await risuai_bytes(self._runtime, self._viewer, part, id, original, source_id=source_id)
-        await parts.add(file.path, kind, data or original, CHANGED_HERE)
+        data = data or original
+        is_shown = marker is not None and file.marker.rpartition(":")[2] == marker.rpartition(":")[2]
+        if file.target_kind == "character":
+            data = await self._with_pictures(parts, id, data, has_avatar=not is_shown)
+        elif file.target_kind == "persona" and not is_shown:
+            data = await self._with_icon(parts, id, data)
+        await parts.add(file.path, kind, data, CHANGED_HERE, *await self._left_pictures(file.target_kind, id))
 
     async def _add_new(self, parts: _Parts) -> None:
         for id in self._plan.of("character", is_new=True):
             data = await risuai_bytes(self._runtime, self._viewer, "risuai_character", id)
             if data is not None:
-                await self._add_character(parts, id, data)
+                data = await self._with_pictures(parts, id, data, has_avatar=True)
+                await parts.add(f"characters/{id}.json", "risuai_character", data, MADE_HERE)
         for id in self._plan.of("persona", is_new=True):
             data = await risuai_bytes(self._runtime, self._viewer, "risuai_persona", id)
             if data is not None:
-                await self._add_persona(parts, id, data)
+                data = await self._with_icon(parts, id, data)
+                await parts.add(f"personas/{id}.json", "risuai_persona", data, MADE_HERE)
         for id in self._plan.of("preset", is_new=True):
             kind = self._plan.preset_kinds[id]
             if kind in (RISUAI, MODULE):
@@ -194,8 +205,9 @@ class RisuaiExport(ExportWriter):
         for space in self._plan.spaces:
             await self._add_chats(parts, space)
 
-    async def _add_character(self, parts: _Parts, id: UUID, data: bytes) -> None:
-        """A character with its pictures, which RisuAI knows by their hashes."""
+    async def _with_pictures(self, parts: _Parts, id: UUID, data: bytes, *, has_avatar: bool) -> bytes:
+        """A character with its pictures that were not imported, which RisuAI knows by their hashes; `has_avatar` says
+        that the main one is among them."""
         async with self._database.read() as session:
             avatar = await session.scalar(select(Character.avatar_sha256).where(Character.id == id))
             assets = await session.execute(
@@ -203,23 +215,48 @@ class RisuaiExport(ExportWriter):
                     CharacterAsset.character_id == id
                 )
             )
-            files = {embedded_path(uri) or uri: f"assets/{sha256}.{ext or 'png'}" for uri, ext, sha256 in assets}
+            paths = {embedded_path(uri) or uri: f"assets/{sha256}.{ext or 'png'}" for uri, ext, sha256 in assets}
+        files = {uri: path for uri, path in paths.items() if not parts.has(uri)}
         for path in files.values():
             await parts.add_asset(path, self._blob(stem_of(path)))
         fields = _replaced(json.loads(data), files)
-        if avatar is not None:
-            fields["image"] = f"assets/{avatar}.png"
-            await parts.add_asset(f"assets/{avatar}.png", self._blob(avatar))
-        await parts.add(f"characters/{id}.json", "risuai_character", encode_part(fields), MADE_HERE)
+        if has_avatar:
+            fields["image"] = "" if avatar is None else f"assets/{avatar}.png"
+        if has_avatar and avatar is not None:
+            await parts.add_asset(fields["image"], self._blob(avatar))
+        return encode_part(fields)
 
-    async def _add_persona(self, parts: _Parts, id: UUID, data: bytes) -> None:
+    async def _with_icon(self, parts: _Parts, id: UUID, data: bytes) -> bytes:
+        """A persona with the picture that it has here."""
         async with self._database.read() as session:
             picture = await persona_bytes(self._runtime, session, id)
         fields = json.loads(data)
+        fields["icon"] = "" if picture is None else f"assets/{NewBlob.of(picture).sha256}.png"
         if picture is not None:
-            fields["icon"] = f"assets/{NewBlob.of(picture).sha256}.png"
             await parts.add_asset(fields["icon"], whole(picture))
-        await parts.add(f"personas/{id}.json", "risuai_persona", encode_part(fields), MADE_HERE)
+        return encode_part(fields)
+
+    async def _left_pictures(self, target_kind: str | None, id: UUID) -> tuple[str, ...]:
+        """What is said about the pictures in the messages of a conversation."""
+        if target_kind != "conversation":
+            return ()
+        async with self._database.read() as session:
+            count = await session.scalar(
+                select(func.count())
+                .select_from(MessagePicture)
+                .join(MessageSwipe, MessageSwipe.id == MessagePicture.swipe_id)
+                .join(Message, Message.id == MessageSwipe.message_id)
+                .where(Message.conversation_id == id, MessagePicture.kind != "expression")
+            )
+        if not count:
+            return ()
+        return (
+            ngettext(
+                "{count} picture in its messages is left out. Backups of RisuAI have no place for it.",
+                "{count} pictures in its messages are left out. Backups of RisuAI have no place for them.",
+                count,
+            ),
+        )
 
     async def _add_chats(self, parts: _Parts, space: PlannedSpace) -> None:
         """The conversations that were made here, with the character or the group that they belong to."""
@@ -234,7 +271,8 @@ class RisuaiExport(ExportWriter):
             if data is None:
                 self._leave_out(f"{ELSEWHERE}/chats/{chat.title}", "risuai_chat", NOBODY_SPEAKS)
             else:
-                await parts.add(f"chats/{owner}/{chat.id}.json", "risuai_chat", data, MADE_HERE)
+                left = await self._left_pictures("conversation", chat.id)
+                await parts.add(f"chats/{owner}/{chat.id}.json", "risuai_chat", data, MADE_HERE, *left)
 
     async def _owner(self, parts: _Parts, space: PlannedSpace) -> str | None:
         """The name of the part that the chats of a space belong to."""
@@ -254,10 +292,9 @@ class RisuaiExport(ExportWriter):
         is_imported = ("character", known[0]) in self._plan.imported
         return stem_of(self._plan.paths["character", known[0]]) if is_imported else str(known[0])
 
-    def note(self, path: str, kind: str, note: str, size: int) -> None:
-        """Say what became of a part of the backup; without a note, it is as it was imported."""
-        verdict: ExportVerdict = "converted" if note else "exact"
-        notes = (note,) if note else ()
+    def note(self, path: str, kind: str, notes: tuple[str, ...], size: int) -> None:
+        """Say what became of a part of the backup; without notes, it is as it was imported."""
+        verdict: ExportVerdict = "converted" if notes else "exact"
         self.lines.append(ExportLine(path=path, kind=kind, verdict=verdict, notes=notes, size=size))
 
     async def _write_files(self) -> None:
@@ -325,18 +362,22 @@ class _Parts:
         self._export, self._folder, self._sink = export, folder, FolderSink(folder)
         self._paths: dict[str, None] = {}
 
-    async def add(self, path: str, kind: str, data: bytes, note: str) -> None:
-        """Add a part, or a file that was imported; `note` says how it differs from what was imported."""
+    async def add(self, path: str, kind: str, data: bytes, *notes: str) -> None:
+        """Add a part, or a file that was imported; `notes` say how it differs from what was imported."""
         size = await self._sink.write(path, whole(data), None)
         self._paths[path] = None
-        self._export.note(f"{BACKUP}/{path}", kind, note, size)
+        self._export.note(f"{BACKUP}/{path}", kind, notes, size)
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file; those that were imported come before what refers to them."""
+        return path in self._paths
 
     async def add_asset(self, path: str, pieces: AsyncIterator[bytes]) -> None:
         """Add a picture, unless it is there."""
         if path not in self._paths:
             size = await self._sink.write(path, pieces, None)
             self._paths[path] = None
-            self._export.note(f"{BACKUP}/{path}", "risuai_asset", MADE_HERE, size)
+            self._export.note(f"{BACKUP}/{path}", "risuai_asset", (MADE_HERE,), size)
 
     def write_backup(self, target: Path) -> None:
         """Takes a while, so not to be called in the event loop."""

@@ -27,6 +27,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.characters.cards import fold
+from tavernkit.playground.story.migration.export_defaults import note_changes, preset_changes
 from tavernkit.playground.story.migration.export_items import Exporting, worlds_of, written_json
 from tavernkit.playground.story.migration.export_paths import name_of, stem_of
 from tavernkit.playground.story.migration.known_settings import FolderSettings, read_folder_settings
@@ -103,6 +104,10 @@ class _Merger:
         await self._scripts()
         await self._variables()
         await self._quick_replies()
+        self._changes |= await preset_changes(
+            self._session, self._plan, self._owner_id, self._before, keeps_all=self._keeps_all
+        )
+        self._changes |= await note_changes(self._session, self._plan, self._owner_id, self._before, self._file)
         return self._changes
 
     async def _personas(self) -> None:

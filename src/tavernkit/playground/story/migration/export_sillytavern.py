@@ -7,21 +7,19 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from functools import cached_property
 from urllib.parse import unquote
 from uuid import UUID
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.characters.export import plain_picture
 from tavernkit.errors import TavernKitError
 from tavernkit.migration.files import FileKind
-from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ImportedFile
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.chatfiles.exporting import FolderNames
 from tavernkit.playground.story.migration.export_items import (
     Exporting,
@@ -29,16 +27,15 @@ from tavernkit.playground.story.migration.export_items import (
     changed_chat_book,
     changed_world,
     chat_pieces,
+    choose_backgrounds,
     has_sprite,
     new_sprites,
     placeless,
     preset_parts,
 )
 from tavernkit.playground.story.migration.export_paths import stem_of
-from tavernkit.playground.story.migration.export_plan import ExportPlan
-from tavernkit.playground.story.migration.export_report import ExportChoices
+from tavernkit.playground.story.migration.export_plan import PlannedConversation, PlannedSpace
 from tavernkit.playground.story.migration.export_settings import SETTINGS, settings_bytes
-from tavernkit.playground.story.migration.export_sinks import ExportSink
 from tavernkit.playground.story.migration.export_writer import (
     BLANKED,
     CHANGED_HERE,
@@ -46,14 +43,12 @@ from tavernkit.playground.story.migration.export_writer import (
     ELSEWHERE,
     MADE_HERE,
     ExportWriter,
-    OnProgress,
     whole,
 )
 from tavernkit.playground.story.migration.groups import group_bytes
-from tavernkit.playground.story.migration.items import TargetKind
 from tavernkit.playground.story.migration.kept import kept_bytes
 from tavernkit.playground.story.migration.lorebooks import world_bytes
-from tavernkit.playground.story.migration.markers import is_as_imported, marker_of
+from tavernkit.playground.story.migration.markers import is_as_imported, marker_of_file
 from tavernkit.playground.story.migration.personas import persona_bytes
 from tavernkit.playground.story.migration.presets import FOLDERS, preset_bytes
 from tavernkit.playground.story.migration.quick_replies import quick_replies_bytes
@@ -71,30 +66,29 @@ _MEDIA = re.compile(rb'"/?(user/(?:images|files)/(?:[^"\\]|\\.)+)"')
 class SillyTavernExport(ExportWriter):
     """Writes a folder of SillyTavern."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        viewer: Viewer,
-        plan: ExportPlan,
-        sink: ExportSink,
-        choices: ExportChoices,
-        on_progress: OnProgress,
-    ) -> None:
-        super().__init__(runtime, plan, sink, choices, on_progress)
-        self._viewer = viewer
-        self._spaces = {space.id: space for space in plan.spaces}
-        self._chats = {one.id: (space, one) for space in plan.spaces for one in space.conversations}
+    @cached_property
+    def _spaces(self) -> dict[UUID, PlannedSpace]:
+        return {space.id: space for space in self._plan.spaces}
+
+    @cached_property
+    def _chats(self) -> dict[UUID, tuple[PlannedSpace, PlannedConversation]]:
+        return {one.id: (space, one) for space in self._plan.spaces for one in space.conversations}
+
+    @cached_property
+    def _work(self) -> Exporting:
+        plan = self._plan
         names = FolderNames(
             chats={id: stem_of(one.path) for id, (_space, one) in self._chats.items()},
             avatars={id: avatar for id in plan.of("character") if (avatar := plan.avatar(id)) is not None},
             groups={id: stem_of(space.path) for id, space in self._spaces.items() if space.path},
         )
-        self._work = Exporting(runtime=runtime, viewer=viewer, plan=plan, names=names)
-        self._media: set[str] = set()
+        return Exporting(runtime=self._runtime, viewer=self._viewer, plan=plan, names=names)
 
     async def write_all(self) -> None:
         """Write everything that was chosen."""
         self._total = await self._count()
+        if self._choices.wants("background"):
+            await self._write_backgrounds()
         await self._write_source()
         await self._write_characters()
         await self._write_library()
@@ -123,8 +117,7 @@ class SillyTavernExport(ExportWriter):
 
     async def _write_imported(self, file: ImportedFile) -> None:
         async with self._database.read() as session:
-            target_kind, id = msgspec.convert(file.target_kind, type=TargetKind | None), file.target_id
-            marker = None if target_kind is None or id is None else await marker_of(session, target_kind, id)
+            id, marker = file.target_id, await marker_of_file(session, file)
             is_same = id is None or (
                 is_as_imported(file, marker) and not await self._is_linked_anew(session, file.kind, id)
             )
@@ -134,10 +127,14 @@ class SillyTavernExport(ExportWriter):
             await self._write_kept(file)
         elif file.kind == "sprite":
             await self._write_sprite(file)
+        elif file.kind == "character":
+            path = file.path if file.path.lower().endswith(".png") else self._plan.paths["character", id]
+            renamed = _("Cards are written as PNG. It was {path}.", path=file.path)
+            await self._write_anew(path, file.kind, id, CHANGED_HERE, *([renamed] if path != file.path else []))
+            if self._choices.wants("sprite"):
+                await self._write_sprites(id)
         else:
             await self._write_anew(file.path, file.kind, id, CHANGED_HERE)
-            if file.kind == "character" and self._choices.wants("sprite"):
-                await self._write_sprites(id)
 
     def _can_write(self, file: ImportedFile) -> bool:
         return file.kind in _WRITTEN and (file.kind not in _CHATS or file.target_id in self._chats)
@@ -148,13 +145,14 @@ class SillyTavernExport(ExportWriter):
             return await changed_world(session, self._plan, id) is not None
         if kind in _CHATS and id in self._chats:
             space, chat = self._chats[id]
-            return bool(chat.children) or await changed_chat_book(session, self._plan, chat.id, space.id) is not None
+            is_linked = bool(chat.children) or space.id in self._work.backgrounds
+            return is_linked or await changed_chat_book(session, self._plan, chat.id, space.id) is not None
         return False
 
     async def _write_sprite(self, file: ImportedFile) -> None:
         """The picture of a character that was changed is still the same, or it was removed."""
         async with self._database.read() as session:
-            is_there = await has_sprite(session, self._viewer, file.path)
+            is_there = await has_sprite(session, self._viewer, file)
         if is_there:
             await self._write_kept(file)
         else:
@@ -169,12 +167,12 @@ class SillyTavernExport(ExportWriter):
         notes = (BLANKED,) if is_blanked else ()
         await self._write(file.path, file.kind, pieces, "converted" if is_blanked else "exact", notes, file.modified)
 
-    async def _write_anew(self, path: str, kind: str, id: UUID, note: str) -> None:
+    async def _write_anew(self, path: str, kind: str, id: UUID, *notes: str) -> None:
         """Write a file from what is here; what cannot be written is left out, and the report says why."""
         if kind in _CHATS:
             space, chat = self._chats[id]
             pieces = self._named_in(chat_pieces(self._work, space, chat), kind)
-            await self._write(path, kind, pieces, "converted", (note,), chat.updated_at)
+            await self._write(path, kind, pieces, "converted", notes, chat.updated_at)
             while self._work.pending:
                 picture, sha256 = self._work.pending.pop(0)
                 await self._write(picture, "chat_media", self._blob(sha256), "converted", (MADE_HERE,))
@@ -185,10 +183,10 @@ class SillyTavernExport(ExportWriter):
         except (Refused, TavernKitError) as error:
             self._leave_out(path, kind, sentence_of(error))
         else:
-            await self._write(path, kind, whole(data), "converted", (note,))
+            await self._write(path, kind, whole(data), "converted", notes)
 
     async def _bytes(self, session: AsyncSession, path: str, kind: str, id: UUID) -> bytes:
-        runtime = self._work.runtime
+        runtime = self._runtime
         match kind:
             case "character":
                 return await card_bytes(self._work, session, id)
@@ -215,6 +213,13 @@ class SillyTavernExport(ExportWriter):
             sprites = await new_sprites(session, self._plan, character_id)
         for path, sha256 in sprites:
             await self._write(path, "sprite", self._blob(sha256), "converted", (MADE_HERE,))
+
+    async def _write_backgrounds(self) -> None:
+        """The backgrounds that were chosen here; the chats of their spaces name them."""
+        async with self._database.read() as session:
+            new = await choose_backgrounds(self._work, session)
+        for path, sha256 in new:
+            await self._write(path, "background", self._blob(sha256), "converted", (MADE_HERE,))
 
     async def _write_library(self) -> None:
         for id in self._plan.of("lorebook", is_new=True) if self._choices.wants("world") else ():
@@ -264,9 +269,7 @@ class SillyTavernExport(ExportWriter):
             before = None
             if file is not None and file.kept_sha256 is not None:
                 before = await kept_bytes(session, file.kept_sha256)
-                is_same = file.target_id is None or is_as_imported(
-                    file, await marker_of(session, "settings", file.target_id)
-                )
+                is_same = file.target_id is None or is_as_imported(file, await marker_of_file(session, file))
             data, problem = await settings_bytes(self._work, session, before, is_same=is_same)
         self._done += 1
         if file is not None and data == before and problem is None:
@@ -286,16 +289,16 @@ class SillyTavernExport(ExportWriter):
         async for piece in pieces:
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                self._media.update(_media_in(line))
+                self._work.media.update(_media_in(line))
             yield piece
-        self._media.update(_media_in(rest))
+        self._work.media.update(_media_in(rest))
 
     async def _write_named_media(self) -> None:
         """The files that the chats of a selection name."""
         source = self._plan.source
         if source is None or not self._choices.wants("chat_media"):
             return
-        for path in sorted(self._media):
+        for path in sorted(self._work.media):
             async with self._database.read() as session:
                 file = await session.get(ImportedFile, (source.id, path))
             if file is not None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sqlalchemy import func, select
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Blob, FolderImport, ImportedFile, ImportItem
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
@@ -36,13 +37,15 @@ class ExportWriter:
     def __init__(
         self,
         runtime: Runtime,
+        viewer: Viewer,
         plan: ExportPlan,
         sink: ExportSink,
         choices: ExportChoices,
         on_progress: OnProgress,
     ) -> None:
         self.lines: list[ExportLine] = []
-        self._plan, self._database, self._sink, self._choices = plan, runtime.database, sink, choices
+        self._runtime, self._database, self._viewer = runtime, runtime.database, viewer
+        self._plan, self._sink, self._choices = plan, sink, choices
         self._twins: Mapping[str, str] = {second: first for first, second in plan.free.twins}
         self._on_progress = on_progress
         self._done = self._total = 0

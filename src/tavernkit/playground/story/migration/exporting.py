@@ -34,6 +34,7 @@ from tavernkit.playground.base.languages import stored, stored_sentence
 from tavernkit.playground.base.private_files import FILE_MODE, make_folder, write_once
 from tavernkit.playground.base.refused import existing, not_found
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.migration.export_items import name_as_png
 from tavernkit.playground.story.migration.export_plan import plan_export
 from tavernkit.playground.story.migration.export_report import ExportChoices, ExportLine, ExportReport
 from tavernkit.playground.story.migration.export_risuai import RisuaiExport
@@ -91,6 +92,8 @@ async def write_export(
     async with runtime.database.read() as session:
         source = await newest_source(session, viewer, choices.application)
         plan = await plan_export(session, viewer, choices, source)
+        if choices.application == "sillytavern":
+            await name_as_png(session, plan)
     kind = SillyTavernExport if choices.application == "sillytavern" else RisuaiExport
     exporter = kind(runtime, viewer, plan, sink, choices, on_progress)
     await exporter.write_all()

@@ -26,13 +26,15 @@ MILLISECONDS = 1000
 
 
 class GroupFile(Value, frozen=True, kw_only=True):
-    """What the file of a group says, as far as it has a counterpart here; `settings` is a patch of a space's."""
+    """What the file of a group says, as far as it has a counterpart here; `settings` is a patch of a space's. `chats`
+    are the `listed` ones and the current one, which need not have a file yet."""
 
     id: str
     name: str
     members: tuple[str, ...]
     muted: frozenset[str]
     chats: tuple[str, ...]
+    listed: tuple[str, ...]
     chat_id: str
     settings: Mapping[str, Mapping[str, Json]]
 
@@ -43,7 +45,8 @@ def read_group_file(document: JsonObject, path: str = "") -> GroupFile:
     id = source.text("id") or stem_of(path)
     # The oldest groups have one chat, which is called as they are.
     chat_id = source.text("chat_id", default=id)
-    chats = tuple(dict.fromkeys(filter(None, (*_ids(source.items("chats")), chat_id))))
+    listed = tuple(_ids(source.items("chats")))
+    chats = tuple(dict.fromkeys(filter(None, (*listed, chat_id))))
     delay = source.optional_number("auto_mode_delay")
     space: dict[str, Json] = {
         "reply_order": ORDERS.get(source.integer("activation_strategy"), "natural"),
@@ -61,6 +64,7 @@ def read_group_file(document: JsonObject, path: str = "") -> GroupFile:
         members=tuple(dict.fromkeys(_ids(source.items("members")))),
         muted=frozenset(_ids(source.items("disabled_members"))),
         chats=chats,
+        listed=listed,
         chat_id=chat_id,
         settings={"space": space, "prompt": prompt},
     )

@@ -32,14 +32,7 @@ from tavernkit.playground.story.migration.chat_homes import (
     open_home,
     source_characters,
 )
-from tavernkit.playground.story.migration.chats import (
-    EMPTY,
-    PreparedChat,
-    prepare_chat,
-    store_again,
-    store_chat,
-    title_of,
-)
+from tavernkit.playground.story.migration.chats import ChatHandler, PreparedChat, store_chat, title_of
 from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file, stem_of
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
@@ -66,14 +59,15 @@ class GroupChats:
 
     owners: dict[str, UUID] = field(default_factory=dict)
     names: dict[UUID, str] = field(default_factory=dict)
-    files: dict[UUID, JsonObject] = field(default_factory=dict)
+    files: dict[UUID, tuple[GroupFile, JsonObject]] = field(default_factory=dict)
 
-    def add(self, space_id: UUID, name: str, document: JsonObject) -> list[str]:
-        """Add a group; the names of groups that have some of its chats already."""
+    def add(self, space_id: UUID, name: str, document: JsonObject, path: str) -> list[str]:
+        """Add a group, whose file has this path; the names of groups that have some of its chats already."""
+        group = read_group_file(document, path)
         self.names[space_id] = name
-        self.files[space_id] = document
+        self.files[space_id] = group, document
         others: dict[str, None] = {}
-        for chat in read_group_file(document).chats:
+        for chat in group.chats:
             owner = self.owners.setdefault(chat, space_id)
             if owner != space_id:
                 others[self.names[owner]] = None
@@ -81,8 +75,8 @@ class GroupChats:
 
     def metadata_of(self, space_id: UUID, chat: str) -> dict[str, Json]:
         """What the file of a group says in the place of a chat's header."""
-        document = self.files[space_id]
-        is_current = read_group_file(document).chat_id == chat
+        group, document = self.files[space_id]
+        is_current = group.chat_id == chat
         past = document.get("past_metadata")
         found = document.get("chat_metadata") if is_current else past.get(chat) if isinstance(past, dict) else None
         return found if isinstance(found, dict) else {}
@@ -93,20 +87,21 @@ async def group_chats(session: AsyncSession, job: ImportJob) -> GroupChats:
     known = job.cache.get(GroupChats)
     if known is None:
         known = job.cache[GroupChats] = GroupChats()
-        for space in await _groups(session, job):
-            known.add(space.id, space.name, space.prompt_settings.get(GROUP_FILE) or {})
+        for space, path in await _groups(session, job):
+            known.add(space.id, space.name, space.prompt_settings.get(GROUP_FILE) or {}, path)
     found: GroupChats = known
     return found
 
 
-async def _groups(session: AsyncSession, job: ImportJob) -> Sequence[Space]:
-    rows = await session.scalars(
-        select(Space)
+async def _groups(session: AsyncSession, job: ImportJob) -> list[tuple[Space, str]]:
+    """The spaces that groups of the folder became, and the paths of their files."""
+    rows = await session.execute(
+        select(Space, ImportedFile.path)
         .join(ImportedFile, ImportedFile.target_id == Space.id)
         .where(ImportedFile.source_id == job.source_id, ImportedFile.kind == "group", Space.status != "deleting")
         .order_by(ImportedFile.path)
     )
-    return rows.all()
+    return [(space, path) for space, path in rows]
 
 
 class GroupHandler:
@@ -129,7 +124,7 @@ class GroupHandler:
         set_group(home.space, group, prepared)
         await _arrange(session, job, home, group, cast)
         await connect_groups(session, job, {group.id: home.space.id})
-        others = (await group_chats(session, job)).add(home.space.id, name, prepared)
+        others = (await group_chats(session, job)).add(home.space.id, name, prepared, item.path)
         await session.flush()
         return ItemOutcome(
             verdict="exact",
@@ -161,7 +156,7 @@ class GroupHandler:
             await append_space_event(session, space.id, "members", now)
             await members_changed(session, job.runtime, space.id)
         job.cache.pop(GroupChats, None)
-        notes += _shared_note((await group_chats(session, job)).add(space.id, space.name, document))
+        notes += _shared_note((await group_chats(session, job)).add(space.id, space.name, document, item.path))
         return ItemOutcome(
             verdict="unchanged" if is_kept else "exact",
             target_kind="space",
@@ -251,7 +246,7 @@ async def reconnect_groups(session: AsyncSession, job: ImportJob) -> int:
     """Bring the members back into groups whose cards have come later (V6); how many. Called when all characters of an
     import are there."""
     known, count = await source_characters(session, job), 0
-    for space in await _groups(session, job):
+    for space, _path in await _groups(session, job):
         document = space.prompt_settings.get(GROUP_FILE)
         group = read_group_file(document if isinstance(document, dict) else {})
         rows = (await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == space.id))).all()
@@ -274,19 +269,12 @@ async def reconnect_groups(session: AsyncSession, job: ImportJob) -> int:
     return count
 
 
-class GroupChatHandler:
+class GroupChatHandler(ChatHandler):
     """Chats of groups. One that no group names gets a space of its own."""
 
-    def prepare(self, job: ImportJob, item: Item, data: bytes) -> PreparedChat | None:
-        return prepare_chat(job, item, data)
+    is_group = True
 
-    async def store(
-        self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat | None
-    ) -> ItemOutcome:
-        if prepared is None:
-            return EMPTY
-        if item.target_id is not None:
-            return await store_again(session, job, item, prepared, is_group=True)
+    async def store_new(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedChat) -> ItemOutcome:
         messages = prepared.chat.file.messages
         home, header, notes = await home_of_group_chat(session, job, item, prepared.header, messages)
         kept: JsonObject = {}

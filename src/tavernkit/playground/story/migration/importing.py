@@ -62,9 +62,18 @@ from tavernkit.playground.story.migration.kept import (
     read_pieces,
     write_pieces,
 )
-from tavernkit.playground.story.migration.kinds import CHATS, KEYS_BYTES, LONG_CHAT_BYTES, WHOLE_BYTES, may_hold_keys
+from tavernkit.playground.story.migration.kinds import (
+    CHATS,
+    KEYS_BYTES,
+    LONG_CHAT_BYTES,
+    WAITING,
+    WHOLE_BYTES,
+    may_hold_keys,
+)
 from tavernkit.playground.story.migration.long_chats import import_long_chat
 from tavernkit.playground.story.migration.markers import OUTDATED, marker_of, refresh_markers, touching
+from tavernkit.playground.story.migration.passwords import NEEDED, WAS_OPENED, opened_bytes, password_state
+from tavernkit.playground.story.migration.queries import verdict_totals
 from tavernkit.playground.story.migration.registry import handler_of
 from tavernkit.playground.story.migration.report import stored_notes
 from tavernkit.playground.story.migration.steps import (
@@ -94,9 +103,10 @@ log = logging.getLogger(__name__)
 
 class _Prepared(Value, frozen=True, kw_only=True):
     """An item that is ready for its transaction: with an outcome that needs no handler, or with its handler, what that
-    has prepared, and the bytes that are kept."""
+    has prepared, and the bytes that are kept. One that `waits` may have to wait on."""
 
     item: Item
+    waits: bool = False
     outcome: ItemOutcome | None = None
     handler: ItemHandler = KEEPING
     ready: Any = None
@@ -161,6 +171,8 @@ class _Import:
         async with step(self._work, self._row.id, self._job.done) as (session, row):
             await reconnect_groups(session, self._job)
             await refresh_markers(session, self._job)
+            # A picture gets another verdict when a chat that shows it is imported.
+            row.summary = {**row.summary, VERDICTS: await verdict_totals(session, row.id)}
             row.status, row.finished_at = "done", self._work.runtime.clock()
 
     async def _next_items(self) -> list[ImportItem]:
@@ -184,7 +196,8 @@ class _Import:
 
     def _is_read(self, item: ImportItem) -> bool:
         """Whether the bytes of an item are needed."""
-        return not self._is_skipped(item) and not (item.state == "same" and item.choice not in ("replace", "both"))
+        is_same = item.state == "same" and item.choice not in ("replace", "both")
+        return not self._is_skipped(item) and (not is_same or _waits(item))
 
     def _is_skipped(self, item: ImportItem) -> bool:
         kinds = self._job.choices.kinds
@@ -193,11 +206,21 @@ class _Import:
     async def _import_some(self, rows: Sequence[ImportItem]) -> None:
         """Import small items in one transaction."""
         items = await self._items(rows)
+        opened = await self._opened(items)
         prepared = await asyncio.to_thread(
-            lambda: [self._prepare(row, item) for row, item in zip(rows, items, strict=True)]
+            lambda: [self._prepare(row, item, opened.get(item.path)) for row, item in zip(rows, items, strict=True)]
         )
         self._work.check()
         await self._store_all(prepared)
+
+    async def _opened(self, items: Sequence[Item]) -> dict[str, bytes]:
+        """The files that somebody has opened with a password, by their paths."""
+        locked = [item for item in items if password_state(item.plan) is not None]
+        if not locked:
+            return {}
+        async with self._database.read() as session:
+            found = {item.path: await opened_bytes(session, item.plan) for item in locked}
+        return {path: data for path, data in found.items() if data is not None}
 
     async def _store_all(self, prepared: Sequence[_Prepared]) -> None:
         verdicts: Counter[str] = Counter()
@@ -246,8 +269,9 @@ class _Import:
             is_changed_here=marker != known.marker or row.choice == "both",
         )
 
-    def _prepare(self, row: ImportItem, item: Item) -> _Prepared:
-        """Read an item and have its handler prepare it; without a transaction, in a thread."""
+    def _prepare(self, row: ImportItem, item: Item, opened: bytes | None) -> _Prepared:
+        """Read an item and have its handler prepare it; without a transaction, in a thread. `opened` is what counts
+        instead of an encrypted file."""
         self._work.check()
         if self._is_skipped(row):
             return _Prepared(item=item, outcome=_skipped(row))
@@ -257,7 +281,9 @@ class _Import:
             if item.size > KEYS_BYTES and may_hold_keys(item.kind, item.path):
                 raise Refused("too_large", _("The file is too large to be searched for keys, so it was not read."))
             data = self._read(item)
-            clean, _names = without_secrets(item.path, item.kind, data)
+            if password_state(item.plan) is not None and opened is None and item.state != "duplicate":
+                raise Refused("invalid", NEEDED)
+            clean = opened or without_secrets(item.path, item.kind, data)[0]
             handler = self._handlers(item.kind) or KEEPING
             ready = None if item.state == "duplicate" else handler.prepare(self._job, item, clean)
         except UNREADABLE as error:
@@ -270,7 +296,7 @@ class _Import:
             log.exception("File %d of import %s could not be prepared", item.position, self._row.id)
             return _Prepared(item=item, outcome=_refused(FAILED))
         kept = KeptBytes.of(clean, sha256=item.sha256 if clean is data else None)
-        return _Prepared(item=item, handler=handler, ready=ready, kept=kept)
+        return _Prepared(item=item, waits=_waits(row), handler=handler, ready=ready, kept=kept)
 
     def _read(self, item: Item) -> bytes:
         with self._job.source.open(item.path) as file:
@@ -319,6 +345,11 @@ class _Import:
         item = await self._looked_at_again(session, item)
         await self._touch_parent(session, item)
         outcome = await one.handler.store(session, self._job, item, one.ready)
+        if one.waits and outcome.verdict == "kept":
+            outcome = ItemOutcome(verdict="unchanged")
+        is_other = item.plan.get("secrets") or password_state(item.plan) is not None
+        if outcome.verdict == "exact" and is_other:
+            outcome = outcome.with_(verdict="converted")
         await self._conclude(session, item, outcome, one.kept)
         return outcome
 
@@ -397,7 +428,7 @@ class _Import:
             .values(
                 verdict=outcome.verdict,
                 notes=stored_notes(
-                    [*_blanked(item, outcome), *outcome.notes], "refused" if outcome.verdict == "refused" else "note"
+                    [*_left_out(item, outcome), *outcome.notes], "refused" if outcome.verdict == "refused" else "note"
                 ),
                 target_kind=outcome.target_kind,
                 target_id=outcome.target_id,
@@ -483,6 +514,11 @@ async def _is_as_it_came(session: AsyncSession, target_kind: TargetKind, id: UUI
     return await session.scalar(query) is not None
 
 
+def _waits(item: ImportItem) -> bool:
+    """Whether a file that was imported before has become nothing, and what it belongs to may have come since."""
+    return item.state == "same" and item.target_id is None and item.kind in WAITING and item.size <= WHOLE_BYTES
+
+
 def _packed_pieces(pieces: Iterator[bytes], sha256: Any) -> list[tuple[bool, bytes]]:
     packed = []
     for piece in islice(pieces, PIECES_AT_ONCE):
@@ -506,8 +542,10 @@ def _unchanged(row: ImportItem, item: Item) -> ItemOutcome:
     return ItemOutcome(verdict="unchanged", target_kind=item.target_kind, target_id=item.target_id)
 
 
-def _blanked(item: Item, outcome: ItemOutcome) -> list[str]:
-    """What is said about the secrets in a file."""
+def _left_out(item: Item, outcome: ItemOutcome) -> list[str]:
+    """What is said about the secrets in a file, or about its password."""
+    if password_state(item.plan) == "given" and outcome.verdict in ("exact", "converted"):
+        return [WAS_OPENED]
     names = item.plan.get("secrets", ())
     if not names or outcome.verdict in ("refused", "skipped", "unchanged"):
         return []

@@ -39,6 +39,8 @@ RANKS: Mapping[str, int] = {
 }
 """In which order files are imported: what others refer to comes first."""
 
+WAITING: frozenset[str] = frozenset({"sprite"})
+"""Files of these kinds are only kept as long as what they belong to is missing: the next import looks at them again."""
 CHATS: tuple[FileKind, ...] = ("chat", "group_chat")
 NEVER_READ: Mapping[str, str] = {
     "secret": _("It holds keys or passwords, so it was not read. Enter them again under Models."),

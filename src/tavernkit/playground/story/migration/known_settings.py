@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -22,7 +23,7 @@ from tavernkit.values import Json, JsonObject, Value
 PATH = "settings.json"
 _CACHED = "settings"
 TEXT_APIS = ("textgenerationwebui", "kobold", "koboldhorde", "novel")
-_LIVE: Mapping[str, tuple[str, ...]] = {
+LIVE: Mapping[str, tuple[str, ...]] = {
     "openai": ("oai_settings",),
     "textgenerationwebui": ("textgenerationwebui_settings",),
     **{name: ("power_user", name) for name in ("instruct", "context", "sysprompt", "reasoning")},
@@ -56,7 +57,7 @@ def read_folder_settings(data: bytes) -> FolderSettings:
         tag_names={tag.id: name for tag in file.tags if (name := titled(tag.name, ""))},
         personas=tuple(read_personas(source.nested("power_user"))),
         scripts=tuple(one.source for one in source.nested("extension_settings").objects("regex")),
-        live={kind: fields for kind, places in _LIVE.items() if (fields := _part(source, places))},
+        live={kind: fields for kind, places in LIVE.items() if (fields := _part(source, places))},
         patch={**space_patch(source), **_further(source)},
     )
 
@@ -64,13 +65,16 @@ def read_folder_settings(data: bytes) -> FolderSettings:
 async def known_settings(session: AsyncSession, job: ImportJob) -> FolderSettings | None:
     """The settings of the source as they were imported last; None where they were not."""
     if _CACHED not in job.cache:
-        query = select(ImportedFile.kept_sha256).where(
-            ImportedFile.source_id == job.source_id, ImportedFile.path == PATH
-        )
-        sha256 = await session.scalar(query)
-        job.cache[_CACHED] = None if sha256 is None else read_folder_settings(await kept_bytes(session, sha256))
+        job.cache[_CACHED] = await source_settings(session, job.source_id)
     known: FolderSettings | None = job.cache[_CACHED]
     return known
+
+
+async def source_settings(session: AsyncSession, source_id: UUID) -> FolderSettings | None:
+    """The same of any source."""
+    query = select(ImportedFile.kept_sha256).where(ImportedFile.source_id == source_id, ImportedFile.path == PATH)
+    sha256 = await session.scalar(query)
+    return None if sha256 is None else read_folder_settings(await kept_bytes(session, sha256))
 
 
 def remember(job: ImportJob, settings: FolderSettings) -> None:

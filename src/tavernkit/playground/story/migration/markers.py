@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from msgspec import convert
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -29,6 +30,7 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.story.migration.items import ImportJob, TargetKind
+from tavernkit.playground.story.migration.risuai_spaces import lore_id
 from tavernkit.playground.story.presets.queries import default_key
 
 OUTDATED = ""
@@ -38,6 +40,14 @@ OUTDATED = ""
 async def marker_of(session: AsyncSession, target_kind: TargetKind, target_id: UUID) -> str | None:
     """What a target is at now; None where it is gone."""
     return await _MARKERS[target_kind](session, target_id)
+
+
+async def marker_of_file(session: AsyncSession, file: ImportedFile) -> str | None:
+    """What the target of a file is at now; None where it is gone, or there never was one."""
+    target_kind = convert(file.target_kind, type=TargetKind | None)
+    if target_kind is None or file.target_id is None:
+        return None
+    return await marker_of(session, target_kind, file.target_id)
 
 
 def is_as_imported(file: ImportedFile, marker: str | None) -> bool:
@@ -117,14 +127,19 @@ async def _space(session: AsyncSession, id: UUID) -> str | None:
     member = SpaceMembership
     members = select(member.id, member.status, member.settings_version, member.position).where(member.space_id == id)
     chats = select(func.count(), func.max(Conversation.created_at)).where(Conversation.space_id == id)
-    return f"{version}:{_digest(await _rows(session, members), await _rows(session, chats))}"
+    lore = await session.scalar(select(Lorebook.settings_version).where(Lorebook.id == lore_id(id)))
+    of_lore = "" if lore is None else f":{lore}"
+    return f"{version}:{_digest(await _rows(session, members), await _rows(session, chats))}{of_lore}"
 
 
 async def _conversation(session: AsyncSession, id: UUID) -> str | None:
-    """Every change of its own moves its time; one of its space does not."""
-    columns = select(Conversation.updated_at, Conversation.last_seq, Conversation.settings_version)
-    in_use = columns.join(Space, Space.id == Conversation.space_id).where(Space.status != "deleting")
-    return await _joined(session, in_use.where(Conversation.id == id))
+    """Every change of its own moves its time; one of its space does not. A chat of RisuAI may have lore of its own."""
+    row = Conversation
+    columns = select(row.updated_at, row.last_seq, row.settings_version, Lorebook.settings_version)
+    in_use = columns.join(Space, Space.id == row.space_id).where(Space.status != "deleting")
+    with_lore = in_use.outerjoin(Lorebook, Lorebook.id == lore_id(id))
+    marker = await _joined(session, with_lore.where(row.id == id))
+    return None if marker is None else marker.removesuffix(":")
 
 
 async def _settings(session: AsyncSession, id: UUID) -> str | None:

@@ -53,7 +53,7 @@ class SpriteHandler:
             note = _("No character of this folder is called “{name}”.", name=folder)
             return ItemOutcome(verdict="kept", notes=(note,))
         blob, ext = prepared
-        label = titled(inside[0].partition(".")[0].partition("-")[0], "unnamed", limit=180)
+        label = expression_of(inside[0])
         await store(session, [blob], job.now)
         shown = [
             await _show(session, job, character_id, f"{SPRITES}{folder}/{inside[0]}", label, ext, blob)
@@ -83,17 +83,27 @@ async def background_blob(session: AsyncSession, job: ImportJob, name: str) -> s
     picture. What refers to it must be written in the same transaction."""
     known: dict[str, NewBlob | None] = job.cache.setdefault(BACKGROUNDS, {})
     if name not in known:
-        query = select(ImportedFile.kept_sha256).where(
-            ImportedFile.source_id == job.source_id, ImportedFile.path == f"{BACKGROUNDS}/{name}"
-        )
-        sha256 = await session.scalar(query)
         known.clear()  # Many chats in a row have the same one, and pictures are large.
-        known[name] = None if sha256 is None else await to_thread.run_sync(_read, await kept_bytes(session, sha256))
+        known[name] = await read_background(session, job.source_id, name)
     blob = known[name]
     if blob is None:
         return None
     await store(session, [blob], job.now)
     return blob.sha256
+
+
+async def read_background(session: AsyncSession, source_id: UUID, name: str) -> NewBlob | None:
+    """A background of a source as it is stored once something shows it; None where there is no such picture."""
+    query = select(ImportedFile.kept_sha256).where(
+        ImportedFile.source_id == source_id, ImportedFile.path == f"{BACKGROUNDS}/{name}"
+    )
+    sha256 = await session.scalar(query)
+    return None if sha256 is None else await to_thread.run_sync(_read, await kept_bytes(session, sha256))
+
+
+def expression_of(name: str) -> str:
+    """What SillyTavern takes the name of a sprite's file for: several may show one expression."""
+    return titled(name.partition(".")[0].partition("-")[0], "unnamed", limit=180)
 
 
 def _read(data: bytes) -> NewBlob | None:
@@ -130,7 +140,8 @@ async def _characters_by_folder(session: AsyncSession, job: ImportJob) -> Mappin
 async def _show(
     session: AsyncSession, job: ImportJob, character_id: UUID, uri: str, label: str, ext: str, blob: NewBlob
 ) -> bool:
-    """Give a character a picture of an emotion, as far as there is room; one that was imported before is replaced."""
+    """Give a character a picture of an emotion, as far as there is room; one that was imported before is replaced, and
+    one that the character has already, as from its card, is not added."""
     rows = (
         await session.execute(
             select(CharacterAsset, Blob.size)
@@ -142,6 +153,8 @@ async def _show(
     if known is not None:
         before, known.sha256, known.ext = known.sha256, blob.sha256, ext
         await remove_unused(session, [before])
+        return True
+    if any(asset.sha256 == blob.sha256 and expression_of(asset.name) == label for asset, _size in rows):
         return True
     if len(rows) >= MAX_PICTURES or sum(size for _asset, size in rows) + len(blob.data) > MAX_ASSETS_BYTES:
         return False

@@ -99,6 +99,15 @@ async def item_totals(session: AsyncSession, import_id: UUID) -> list[ItemTotal]
     return [(kind, state, verdict, count, int(size)) for kind, state, verdict, count, size in rows]
 
 
+async def verdict_totals(session: AsyncSession, import_id: UUID) -> dict[str, int]:
+    """How many items have each verdict; those without one are not counted."""
+    has_verdict = (ImportItem.import_id == import_id, ImportItem.verdict.is_not(None))
+    rows = await session.execute(
+        select(ImportItem.verdict, func.count()).where(*has_verdict).group_by(ImportItem.verdict)
+    )
+    return {str(verdict): count for verdict, count in rows}
+
+
 async def origins_of(
     session: AsyncSession, viewer: Viewer, target_kind: TargetKind, target_id: UUID
 ) -> list[tuple[ImportedFile, ImportSource]]:

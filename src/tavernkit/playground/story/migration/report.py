@@ -14,16 +14,18 @@ from tavernkit.playground.story.migration.queries import ItemFilter, import_of, 
 from tavernkit.values import Value
 
 PAGE = 500
-NOTES = "notes"
+NOTES, TITLE = "notes", "title"
 MAX_NOTES = 200
 """A damaged file may have as many notes as lines: the first of them say what is wrong with it."""
 
 
 class ReportLine(Value, frozen=True, kw_only=True):
-    """A file, and what became of it; `verdict` is None where the import has not come to it. `notes` are sentences."""
+    """A file, and what became of it; `verdict` is None where the import has not come to it. `notes` are sentences.
+    `title` is what the application calls it, where its path does not say that."""
 
     position: int
     path: str
+    title: str
     kind: str
     detail: str
     size: int
@@ -58,6 +60,7 @@ async def report_lines(runtime: Runtime, viewer: Viewer, import_id: UUID) -> Asy
             yield ReportLine(
                 position=item.position,
                 path=item.path,
+                title=item.plan.get(TITLE, ""),
                 kind=item.kind,
                 detail=item.detail,
                 size=item.size,

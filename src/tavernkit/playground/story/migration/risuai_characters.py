@@ -83,7 +83,7 @@ class RisuCharacterHandler:
     ) -> ItemOutcome:
         if prepared.in_trash:
             return ItemOutcome(
-                verdict="skipped",
+                verdict="kept",
                 notes=(_("It is in the trash of RisuAI. To import it, restore it there and make a new backup."),),
             )
         if prepared.card is None:

@@ -84,7 +84,7 @@ class RisuChatHandler:
 
     async def store(self, session: AsyncSession, job: ImportJob, item: Item, prepared: PreparedRisuChat) -> ItemOutcome:
         if prepared.is_orphan:
-            return ItemOutcome(verdict="skipped", notes=(_("Its character is in the trash of RisuAI."),))
+            return ItemOutcome(verdict="kept", notes=(_("Its character is in the trash of RisuAI."),))
         item = item.with_(plan={**item.plan, **prepared.plan})
         outcome = await self._stored(session, job, item, prepared)
         if outcome.target_id is not None and outcome.verdict != "skipped":

@@ -220,7 +220,7 @@ async def _select_persona(session: AsyncSession, job: ImportJob, root: JsonObjec
         return []
     known = next((one for one in await all_personas(session, job.viewer.user_id) if one.is_default), None)
     if known is not None:
-        return [_("“{name}” does not become the default, because “{default}” is", name=row.name, default=known.name)]
+        return [_("“{name}” does not become the default, because “{default}” is.", name=row.name, default=known.name)]
     row.is_default = True
     return []
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
+from urllib.parse import unquote
 from uuid import UUID
 
 from sqlalchemy import select
@@ -25,10 +27,12 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.characters.cards import stored_card
 from tavernkit.playground.story.chatfiles.exporting import export_chat, written_chat
 from tavernkit.playground.story.lorebooks.entry_fields import book_form, decode_book, entry_forms
 from tavernkit.playground.story.lorebooks.queries import all_entries
+from tavernkit.playground.story.migration.outcomes import stem_of
 from tavernkit.playground.story.migration.risuai_characters import EMBEDDED, GROUP, card_of, members_of_group
 from tavernkit.playground.story.migration.risuai_chats import TITLE
 from tavernkit.playground.story.migration.risuai_source import loose, read_part
@@ -40,6 +44,8 @@ from tavernkit.risuai.character import read_character
 from tavernkit.risuai.lore_entry import LoreEntry, write_lore_entry
 from tavernkit.values import Json, JsonObject
 
+BOUND = "bindedPersona"
+"""Where a chat says which persona it is bound to; the misspelling is RisuAI's."""
 _FILES = ("emotionImages", "additionalAssets", "ccAssets")
 
 
@@ -112,7 +118,7 @@ async def _group(
     space = await session.get(Space, id)
     if space is None or space.status == "deleting":
         return None
-    ids = await _character_ids(session, source_id)
+    ids = await _ids(session, source_id, "character")
     rows = await session.scalars(
         select(SpaceMembership)
         .where(
@@ -139,19 +145,24 @@ async def _group(
             "characterTalks": [1 if talk is None else talk for _id, talk, _muted in now],
             "characterActive": [not is_muted for _id, _talk, is_muted in now],
         }
+    lore = await _lore(session, id, loose(original).items("globalLore"))
+    if lore is not None:
+        written["globalLore"] = lore
     return written | _renamed(original, space.name, "name")
 
 
-async def _character_ids(session: AsyncSession, source_id: UUID | None) -> dict[UUID | None, str]:
-    """The ids that characters have in RisuAI, by their ids here."""
+async def _ids(
+    session: AsyncSession, source_id: UUID | None, kind: Literal["character", "persona"]
+) -> dict[UUID | None, str]:
+    """The ids that characters or personas have in RisuAI, by their ids here."""
     rows = await session.execute(
         select(ImportedFile.target_id, ImportedFile.path).where(
             ImportedFile.source_id == source_id,
-            ImportedFile.kind == "risuai_character",
-            ImportedFile.target_kind == "character",
+            ImportedFile.kind == f"risuai_{kind}",
+            ImportedFile.target_kind == kind,
         )
     )
-    return {id: path.removeprefix("characters/").removesuffix(".json") for id, path in rows}
+    return {id: unquote(stem_of(path)) for id, path in rows}
 
 
 async def _persona(session: AsyncSession, id: UUID, original: JsonObject | None) -> dict[str, Json] | None:
@@ -198,7 +209,7 @@ async def _chat(
     (file,), _report = read_chat(text) if text else ((ChatFile(),), None)
     begun: dict[str, Json] = {"message": [], "note": "", "name": TITLE, "localLore": [], "id": str(id)}
     cards = await _cards(session, conversation.space_id)
-    ids = await _character_ids(session, source_id)
+    ids = await _ids(session, source_id, "character")
     names = {card.nickname or card.name: ids.get(card.id, str(card.id)) for card in cards}
     written = file_to_chat(
         file,
@@ -207,7 +218,19 @@ async def _chat(
         members=names if len(cards) > 1 else {},
         lore=await _lore(session, id, loose(original or {}).items("localLore")),
     )
+    written |= await _bound_persona(session, viewer, id, original or begun, source_id)
     return written | _renamed(original or begun, conversation.title, "name", otherwise=TITLE)
+
+
+async def _bound_persona(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID, original: JsonObject, source_id: UUID | None
+) -> dict[str, Json]:
+    """The persona that a chat is bound to, where it is not the one that was imported. One that RisuAI names and that is
+    not here stays."""
+    ids = await _ids(session, source_id, "persona")
+    persona = await locked_persona(session, conversation_id, viewer.user_id)
+    before, now = original.get(BOUND) or "", "" if persona is None else ids.get(persona.id, str(persona.id))
+    return {} if now == before or (persona is None and before not in ids.values()) else {BOUND: now}
 
 
 async def _cards(session: AsyncSession, space_id: UUID) -> Sequence[Character]:
@@ -220,9 +243,9 @@ async def _cards(session: AsyncSession, space_id: UUID) -> Sequence[Character]:
     return found.all()
 
 
-async def _lore(session: AsyncSession, conversation_id: UUID, original: Sequence[Json]) -> list[Json] | None:
-    """The lore of a chat as its lorebook is now; None where it has not changed."""
-    row = await session.get(Lorebook, lore_id(conversation_id))
+async def _lore(session: AsyncSession, place_id: UUID, original: Sequence[Json]) -> list[Json] | None:
+    """The lore of a chat or a group as its lorebook is now; None where it has not changed."""
+    row = await session.get(Lorebook, lore_id(place_id))
     if row is None:
         return [] if original else None
     before = _entries(lore_book(original))

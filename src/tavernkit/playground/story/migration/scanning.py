@@ -34,6 +34,7 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.migration.comparing import count_gone, known_elsewhere, likeliest_source
+from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file
 from tavernkit.playground.story.migration.kept import read_pieces
 from tavernkit.playground.story.migration.kinds import (
     CHATS,
@@ -43,8 +44,9 @@ from tavernkit.playground.story.migration.kinds import (
     RANKS,
     may_hold_keys,
 )
+from tavernkit.playground.story.migration.passwords import LOCKED, MARK, is_locked
 from tavernkit.playground.story.migration.queries import item_totals
-from tavernkit.playground.story.migration.report import stored_notes
+from tavernkit.playground.story.migration.report import TITLE, stored_notes
 from tavernkit.playground.story.migration.steps import (
     LISTED,
     SCANNED,
@@ -65,6 +67,7 @@ MOST_NAMED = 1000
 
 MAX_PATH_BYTES = 2000
 """What an index of PostgreSQL holds."""
+MAX_TITLE = 200
 GROUP_BYTES = 1024 * 1024
 
 MAX_DEPTH = 90
@@ -77,10 +80,12 @@ class _Found(Value, frozen=True, kw_only=True):
     path: str
     kind: FileKind
     detail: str = ""
+    title: str = ""
     size: int = 0
     modified: Any = None
     sha256: str | None = None
     secrets: tuple[str, ...] = ()
+    is_locked: bool = False
     refusal: str | None = None
 
 
@@ -183,7 +188,9 @@ class _Scan:
             path = f"{path[: MAX_PATH_BYTES // 8]}… {hashlib.sha256(path.encode()).hexdigest()[:16]}"
         if isinstance(file, RefusedFile):
             return _Found(path=path, kind="kept", refusal=file.sentence)
-        found = _Found(path=path, kind=file.kind, detail=file.detail, size=file.size, modified=file.modified)
+        found = _Found(
+            path=path, kind=file.kind, detail=file.detail, title=file.title, size=file.size, modified=file.modified
+        )
         if file.kind in NEVER_READ:
             return found.with_(refusal=_never_read(file))
         if path != file.path:
@@ -196,6 +203,7 @@ class _Scan:
     def _hashed(self, found: _Found) -> _Found:
         sha256, size, data = hashlib.sha256(), 0, bytearray()
         is_looked_at = may_hold_keys(found.kind, found.path) and found.size <= KEYS_BYTES
+        is_marked, end = False, b""
         with self._source.open(found.path) as file:
             for piece in read_pieces(file):
                 self._work.check()
@@ -203,8 +211,15 @@ class _Scan:
                 size += len(piece)
                 if is_looked_at and size <= KEYS_BYTES:
                     data += piece
+                if found.kind == "character" and not is_marked:
+                    is_marked, end = MARK in end + piece, piece[-len(MARK) :]
         secrets = without_secrets(found.path, found.kind, bytes(data))[1] if is_looked_at else ()
-        return found.with_(sha256=sha256.hexdigest(), size=size, secrets=secrets)
+        return found.with_(
+            sha256=sha256.hexdigest(),
+            size=size,
+            secrets=secrets,
+            is_locked=is_marked and is_locked(self._source, found.path),
+        )
 
     async def _with_free_names(self, session: AsyncSession, found: Sequence[_Found]) -> list[_Found]:
         """An archive may have a name twice: the second is refused, under a name of its own."""
@@ -234,7 +249,7 @@ class _Scan:
             "sha256": None if is_refused else found.sha256,
             "state": "refused" if is_refused else "new",
             "verdict": "refused" if is_refused else None,
-            "plan": {"secrets": list(found.secrets)} if found.secrets else {},
+            "plan": _found_out(found),
             "notes": stored_notes([found.refusal], "refused") if found.refusal is not None else {},
         }
 
@@ -295,7 +310,9 @@ class _Scan:
         new: list[ImportItem] = []
         for item in items:
             file = known.get(item.path)
-            if file is None:
+            # A chat of a character that was not imported is kept, until that is.
+            is_waiting = file is not None and file.kind == "risuai_chat" and file.target_id is None
+            if file is None or is_waiting:
                 new.append(item)
                 continue
             item.state = "same" if file.sha256 == item.sha256 else "changed"
@@ -358,6 +375,11 @@ class _Scan:
             holding = select(ImportItem.path, ImportItem.plan).where(of_import, ImportItem.kind.in_(MAY_HOLD_KEYS))
             for path, plan in await session.execute(holding.order_by(ImportItem.position)):
                 skipped += [f"{path}: {name}" for name in plan.get("secrets", ())]
+            cards = (of_import, ImportItem.kind == "character", ImportItem.state.in_(("new", "changed")))
+            found_cards = await session.execute(
+                select(ImportItem.path, ImportItem.plan).where(*cards).order_by(ImportItem.position)
+            )
+            locked = [path for path, plan in found_cards if LOCKED in plan]
             links = await asyncio.to_thread(self._broken_links, await _paths_by_kind(session, self._import_id))
             gone = await count_gone(session, self._import_id)
         states, verdicts = Counter[str](), Counter[str]()
@@ -377,6 +399,7 @@ class _Scan:
                 SCANNED: found,
                 VERDICTS: dict(verdicts),
                 "secrets": skipped[:MOST_NAMED],
+                LOCKED: locked[:MOST_NAMED],
                 "broken_links": links[:MOST_NAMED],
                 "broken_links_count": len(links),
                 "gone": gone,
@@ -387,6 +410,7 @@ class _Scan:
         """What files name that is not in the source: `who → what`."""
         cards = {_folded(path.removeprefix("characters/")) for path in paths["character"]}
         stems = {name.replace(".png", "", 1) for name in cards}
+        members = cards | stems
         broken = [
             f"{folder}/ → characters/{posixpath.basename(folder)}.png"
             for folder in sorted({posixpath.dirname(path) for path in paths["chat"]} - {"chats"})
@@ -396,21 +420,31 @@ class _Scan:
         owned: set[str] = set()
         for path in sorted(paths["group"]):
             group = self._group(path)
-            named = [f"{name}.jsonl" for name in _texts(group.get("chats"))]
-            owned.update(named)
-            broken += [f"{path} → group chats/{name}" for name in named if name not in chats]
-            broken += [
-                f"{path} → characters/{name}" for name in _texts(group.get("members")) if _folded(name) not in cards
-            ]
+            if group is None:
+                continue
+            owned.update(f"{name}.jsonl" for name in group.chats)
+            broken += [f"{path} → group chats/{name}.jsonl" for name in group.listed if f"{name}.jsonl" not in chats]
+            # The oldest groups have the names of their members, newer ones the files.
+            broken += [f"{path} → characters/{name}" for name in group.members if _folded(name) not in members]
         return broken + [f"group chats/{name} → groups/" for name in sorted(chats - owned)]
 
-    def _group(self, path: str) -> dict[str, Any]:
+    def _group(self, path: str) -> GroupFile | None:
         try:
             with self._source.open(path) as file:
                 group = json.loads(file.read(GROUP_BYTES))
         except (*UNREADABLE, ValueError, RecursionError):
-            return {}
-        return group if isinstance(group, dict) else {}
+            return None
+        return read_group_file(group, path) if isinstance(group, dict) else None
+
+
+def _found_out(found: _Found) -> dict[str, Any]:
+    """What the plan of an item begins with."""
+    known = {
+        "secrets": list(found.secrets),
+        LOCKED: found.is_locked,
+        TITLE: titled(found.title, "", limit=MAX_TITLE) if found.title else "",
+    }
+    return {key: value for key, value in known.items() if value}
 
 
 def _never_read(file: SourceFile) -> str:
@@ -445,10 +479,6 @@ def _rank(kind: str, place: ChatPlace) -> int:
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
 
 
 async def _paths_by_kind(session: AsyncSession, import_id: UUID) -> Mapping[str, Collection[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -22,10 +22,14 @@ from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.migration.choices import ImportChoices
+from tavernkit.playground.story.migration.kept import is_kept, keep
+from tavernkit.playground.story.migration.passwords import OPENED, opened_with, password_state
 from tavernkit.playground.story.migration.queries import import_of
 from tavernkit.playground.story.migration.steps import IMPORT_KIND, RECEIVED, SCAN_KIND, SCANNED, STATUS_OF
 from tavernkit.playground.story.migration.uploads import (
+    SentFile,
     checked_path,
+    has_arrived,
     move_into,
     place_of,
     remove_upload,
@@ -80,6 +84,14 @@ async def receive_file(
     finally:
         await asyncio.to_thread(incoming.unlink, missing_ok=True)
     return size
+
+
+async def missing_files(runtime: Runtime, viewer: Viewer, import_id: UUID, files: Sequence[SentFile]) -> list[SentFile]:
+    """Those of these files that have not arrived yet, so that an upload that was left goes on."""
+    async with runtime.database.read() as session:
+        _require_receiving(await import_of(session, viewer, import_id))
+    folder = upload_folder(runtime.settings, import_id)
+    return await asyncio.to_thread(lambda: [file for file in files if not has_arrived(folder, file)])
 
 
 def _require_receiving(row: FolderImport) -> None:
@@ -139,6 +151,36 @@ async def choose_for_item(
             raise Refused("conflict", _("Nothing can be chosen for this file any more."))
         item.choice = choice
         return item
+
+
+async def item_of(runtime: Runtime, viewer: Viewer, import_id: UUID, position: int) -> ImportItem:
+    """One file of an import."""
+    async with runtime.database.read() as session:
+        row = await import_of(session, viewer, import_id)
+        return existing(await session.get(ImportItem, (row.id, position)), _("file"))
+
+
+async def open_item(runtime: Runtime, viewer: Viewer, import_id: UUID, position: int, password: str) -> ImportItem:
+    """Open a file that is encrypted with a password, for the import to come. The password is not kept."""
+    async with runtime.database.read() as session:
+        row = await import_of(session, viewer, import_id)
+        item = _to_be_opened(row, await session.get(ImportItem, (row.id, position)))
+    kept = await asyncio.to_thread(opened_with, row, item, password)
+    async with runtime.database.write() as session:
+        row = await import_of(session, viewer, import_id, lock=True)
+        item = _to_be_opened(row, await session.get(ImportItem, (row.id, position)))
+        await keep(session, kept, runtime.clock(), is_known=await is_kept(session, kept.sha256))
+        item.plan = {**item.plan, OPENED: kept.sha256}
+        return item
+
+
+def _to_be_opened(row: FolderImport, found: ImportItem | None) -> ImportItem:
+    item = existing(found, _("file"))
+    if row.status not in WAITING or item.verdict is not None:
+        raise Refused("conflict", _("Nothing can be chosen for this file any more."))
+    if password_state(item.plan) is None:
+        raise Refused("invalid", _("This file needs no password."))
+    return item
 
 
 async def start_import(runtime: Runtime, viewer: Viewer, import_id: UUID, choices: ImportChoices) -> FolderImport:

@@ -40,7 +40,8 @@ _SETTINGS: Mapping[str, tuple[str, str]] = {
     "reasoning": ("reasoning_id", "reasoning"),
 }
 """Which setting of a space names a preset of each kind, and what SillyTavern calls the kind."""
-_OF_THE_COPY = frozenset({"name", "preset", "enabled", "bind_to_context"})
+CALLED: Mapping[str, str] = {kind: called for kind, (_setting, called) in _SETTINGS.items()}
+OF_THE_COPY = frozenset({"name", "preset", "enabled", "bind_to_context"})
 """What only the copy of a template in the settings says."""
 
 
@@ -142,7 +143,7 @@ def _selected(settings: FolderSettings, kind: str) -> tuple[str, dict[str, Json]
     """The name of the preset in use, and its copy in the settings as a file: with the fields that such files have."""
     called = _SETTINGS[kind][1]
     read = decode(KINDS[kind], settings.live[called], ReportBuilder())
-    document = {key: value for key, value in (read.spelling or {}).items() if key not in _OF_THE_COPY}
+    document = {key: value for key, value in (read.spelling or {}).items() if key not in OF_THE_COPY}
     return settings.file.presets.get(called, ""), document
 
 
@@ -152,7 +153,7 @@ async def _differs(session: AsyncSession, kind: str, row: Preset, live: JsonObje
     original = await original_of(session, row) or row.data
     in_file, in_settings = (decode(model, source, ReportBuilder()) for source in (original, live))
     both = model.modernised(original).keys() & model.modernised(live).keys() & {*model.__struct_fields__}
-    return any(getattr(in_file, name) != getattr(in_settings, name) for name in both - _OF_THE_COPY)
+    return any(getattr(in_file, name) != getattr(in_settings, name) for name in both - OF_THE_COPY)
 
 
 async def _store_live(session: AsyncSession, job: ImportJob, kind: str, name: str, document: dict[str, Json]) -> Preset:

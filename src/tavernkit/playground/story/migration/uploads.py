@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import stat
 from collections.abc import AsyncIterator
 from datetime import datetime
 from io import BufferedWriter
@@ -17,6 +18,7 @@ from tavernkit.playground.base.database.errors import StorageFullError, is_witho
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.private_files import FILE_MODE, make_folder
 from tavernkit.playground.base.refused import Refused
+from tavernkit.values import Value
 
 MAX_PATH_BYTES = 1000
 MAX_NAME_BYTES = 255
@@ -85,6 +87,23 @@ def size_at(folder: Path, names: tuple[str, ...]) -> int | None:
     """How many bytes the file has that was sent for this path before."""
     target = folder.joinpath(*names)
     return target.stat().st_size if target.is_file() else None
+
+
+class SentFile(Value, frozen=True, kw_only=True):
+    """A file as whoever sends it sees it; `modified` is in milliseconds since 1970."""
+
+    path: str
+    size: int
+    modified: int
+
+
+def has_arrived(folder: Path, file: SentFile) -> bool:
+    """Whether the same file was sent before: of the same path, size and time. What cannot be sent has not arrived."""
+    try:
+        found = folder.joinpath(*checked_path(file.path)).stat()
+    except (Refused, OSError):
+        return False
+    return stat.S_ISREG(found.st_mode) and (found.st_size, round(found.st_mtime * 1000)) == (file.size, file.modified)
 
 
 def move_into(folder: Path, names: tuple[str, ...], incoming: Path, modified: datetime | None) -> None:
