@@ -175,7 +175,7 @@ async def test_an_empty_tab_says_how_to_switch_something_on(story: Story, reader
     shows = re.search('data-shows="([^"]+)"', html)
     assert shows
     along_the_path = {"reply", "message_changed", "message_hidden", "message_restored"}
-    assert {"artifact.updated", *along_the_path, "pipelines", "steps"} == set(shows[1].split())
+    assert {"artifact.updated", "state_changed", *along_the_path, "pipelines", "steps"} == set(shows[1].split())
 
 
 async def test_what_people_must_not_see_is_nowhere_on_the_page(story: Story, reader: Reader) -> None:
