@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0031"
+revision = "0029"
 down_revision = "0028"
 branch_labels = None
 depends_on = None
