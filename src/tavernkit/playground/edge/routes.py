@@ -44,8 +44,8 @@ from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.scripts import router as scripts_api
 from tavernkit.playground.edge.api.search import router as search_api
 from tavernkit.playground.edge.api.settings import router as settings_api
+from tavernkit.playground.edge.api.shared_links import router as shared_links_api
 from tavernkit.playground.edge.api.shares import router as shares_api
-from tavernkit.playground.edge.api.sharing import router as sharing_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api
 from tavernkit.playground.edge.api.toggles import router as toggles_api
 from tavernkit.playground.edge.api.trash import router as trash_api
@@ -82,8 +82,8 @@ from tavernkit.playground.edge.pages.runs import router as runs
 from tavernkit.playground.edge.pages.scripts import router as scripts
 from tavernkit.playground.edge.pages.search import router as search
 from tavernkit.playground.edge.pages.settings import router as settings_tab
+from tavernkit.playground.edge.pages.shared_links import router as shared_links
 from tavernkit.playground.edge.pages.shares import router as shares
-from tavernkit.playground.edge.pages.sharing import router as sharing
 from tavernkit.playground.edge.pages.spaces import router as spaces
 from tavernkit.playground.edge.pages.trash import router as trash
 from tavernkit.playground.edge.pages.turns import router as turns
@@ -93,13 +93,13 @@ from tavernkit.playground.edge.web.requests import API_PREFIX
 PAGES = (
     *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
-    *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining, shares, sharing),
+    *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining, shares, shared_links),
     *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
-    *(characters_api, blobs_api, shares_api, sharing_api),
+    *(characters_api, blobs_api, shares_api, shared_links_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),
     *(quick_replies_api, quick_replies_used_api, pipeline_profiles_api, pipeline_choices_api),
     *(pipeline_runs_api, providers_api, jobs_api, imports_api, exports_api, trash_api, search_api, administration_api),

@@ -17,13 +17,13 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.messages import MessageView, readable_views
 from tavernkit.playground.edge.presenting.panel import TrailView, trail_of
-from tavernkit.playground.story.sharing.queries import (
+from tavernkit.playground.story.shared_links.queries import (
     SharedBranch,
     find_shared_picture,
     last_readable,
     shared_branches,
 )
-from tavernkit.playground.story.sharing.service import list_shared_links
+from tavernkit.playground.story.shared_links.service import list_shared_links
 from tavernkit.values import Value
 
 MESSAGES_PER_PAGE = 50

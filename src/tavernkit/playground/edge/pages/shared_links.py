@@ -16,8 +16,8 @@ from tavernkit.playground.edge.web.address_limits import AddressLimits
 from tavernkit.playground.edge.web.authentication import visit_of
 from tavernkit.playground.edge.web.forms import Flag, fresh_page, understood
 from tavernkit.playground.edge.web.requests import PageCaller, missing
-from tavernkit.playground.story.sharing.documents import SharedLinkIn
-from tavernkit.playground.story.sharing.service import create_shared_link, revoke_shared_link
+from tavernkit.playground.story.shared_links.documents import SharedLinkIn
+from tavernkit.playground.story.shared_links.service import create_shared_link, revoke_shared_link
 
 router = APIRouter()
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from tavernkit.playground.edge.api.requests import ApiCaller, Page, documented
-from tavernkit.playground.story.sharing.documents import NewSharedLinkOut, SharedLinkIn, SharedLinkOut
-from tavernkit.playground.story.sharing.service import create_shared_link, list_shared_links, revoke_shared_link
+from tavernkit.playground.story.shared_links.documents import NewSharedLinkOut, SharedLinkIn, SharedLinkOut
+from tavernkit.playground.story.shared_links.service import create_shared_link, list_shared_links, revoke_shared_link
 
 router = APIRouter(tags=["conversations"])
 

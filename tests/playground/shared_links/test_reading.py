@@ -19,7 +19,7 @@ from tavernkit.playground.edge.web.address_limits import AddressLimits
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.messages.service import add_swipe, hide_message, send_message
 from tavernkit.playground.story.paths.pictures import PictureIn, upload_picture
-from tavernkit.playground.story.sharing.service import MOST_LINKS
+from tavernkit.playground.story.shared_links.service import MOST_LINKS
 from tests.playground.characters.builders import picture
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.scripts.test_display import keep, script

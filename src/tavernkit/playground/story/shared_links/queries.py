@@ -25,7 +25,7 @@ from tavernkit.playground.base.database.models import (
     User,
 )
 from tavernkit.playground.story.conversations.queries import tree_of
-from tavernkit.playground.story.sharing.service import works_at
+from tavernkit.playground.story.shared_links.service import works_at
 from tavernkit.values import Value
 
 MOST_BRANCHES = 500
