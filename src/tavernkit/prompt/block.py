@@ -7,8 +7,10 @@ from typing import Any, Self
 from msgspec.structs import force_setattr, replace
 
 from tavernkit.prompt.message import Attachment, Message
-from tavernkit.prompt.parts import Part, SourcedText, found_again, parts_of
+from tavernkit.prompt.parts import Part, SourcedText, TracedText, found_again, parts_of
+from tavernkit.prompt.sources import SourceSpan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
+from tavernkit.prompt.tracing import realigned
 from tavernkit.values import JsonObject, Value
 
 NO_TEXT = "a block's role, content, insertion_point and token_budget_group must be text"
@@ -24,13 +26,15 @@ class Block(Value, frozen=True, kw_only=True):
     evicted together. A block stands where it was put, save that before trimming one with the insertion point `chat` is
     taken to its place, `depth` messages before the end of the chat; at one depth, the higher `order` stands later.
     `parts` say where the characters of `content` come from: of a block with lore each character is in
-    exactly one of them; a block that comes from its source alone has none.
+    exactly one of them; a block that comes from its source alone has none. `trail` is what a traced build knows of
+    where they come from.
     """
 
     id: str = ""
     role: str = "system"
     content: str = ""
     parts: tuple[Part, ...] = ()
+    trail: tuple[SourceSpan, ...] = ()
     name: str | None = None
     slot: str | None = None
     enabled: bool = True
@@ -61,6 +65,7 @@ class Block(Value, frozen=True, kw_only=True):
         if not isinstance(content, str):
             raise TypeError(NO_TEXT)
         force_setattr(self, "parts", parts_of(content, str(self.source.get("id", ""))))
+        force_setattr(self, "trail", tuple(content.trail) if isinstance(content, TracedText) else ())
         force_setattr(self, "content", str(content))
 
     @property
@@ -77,15 +82,20 @@ class Block(Value, frozen=True, kw_only=True):
     @property
     def sourced_content(self) -> str:
         """The content, which knows its parts."""
-        if not self.parts:
+        if not (self.parts or self.trail):
             return self.content
-        return SourcedText(self.content, [(part.start, part.end, part) for part in self.parts])
+        spans = [(part.start, part.end, part) for part in self.parts]
+        return TracedText(self.content, spans, self.trail) if self.trail else SourcedText(self.content, spans)
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed; parts stay whose text is still in the content."""
-        content = changes.get("content") if self.parts else None
+        content = changes.get("content") if self.parts or self.trail else None
         if content is not None and "parts" not in changes and type(content) is str:
-            changes["content"] = found_again(self.lore_parts, self.content, content)
+            if self.trail:
+                content = realigned(TracedText(self.content, (), self.trail), content)
+            if self.parts:
+                content = found_again(self.lore_parts, self.content, content)
+            changes["content"] = content
             changes["parts"] = ()
         return replace(self, **changes)
 

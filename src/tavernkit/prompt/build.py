@@ -34,7 +34,7 @@ USUAL: dict[str, object] = {
 _OWN_INPUTS = {
     "story": "what the platform knows beside the other inputs: its settings, notes, scripts, groups",
     "pipeline": "the stages to run",
-    "trace": "put a full trace on the plan",
+    "trace": "put a full trace on the plan, and follow every character to its source: see explain()",
 }
 
 
@@ -73,6 +73,7 @@ def build_on(
     if collector is not None:
         inputs["instrumenter"] = collector
     ctx = Context(**inputs)
+    ctx.is_traced = trace
     pipeline = choose(ctx)
     started_at = ctx.clock()
     plan = run(pipeline, ctx)

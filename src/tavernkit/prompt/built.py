@@ -14,7 +14,9 @@ from tavernkit.lore.verdicts import LoreVerdict, TimedState
 from tavernkit.macros.variables import CORE_SCOPES, Variables, VariablesStore
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.explaining import explained
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import Json, JsonObject, Value
 
@@ -77,6 +79,13 @@ class Built(Value, Generic[Result], frozen=True, kw_only=True):
             body=self.plan.to_messages(result.dialect, model=result.model),
             options=self.plan.llm_options,
         )
+
+    def explain(self) -> Explanation:
+        """Where every character of the request comes from, by message; a text completion is one message.
+
+        Of a build that was not traced, only the blocks are known, and in them the lore.
+        """
+        return explained(self.plan.enabled_blocks, is_one_text=self.result.dialect == "text")
 
     def encode(self) -> bytes:
         """The build as JSON; raises TypeError for what only the application could write, in `plan.metadata`."""

@@ -105,7 +105,8 @@ class Context:
     Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
     `user_message` is the source of the user's latest message, once a stage has laid out the chat. `is_settled` says
-    that the blocks have been trimmed, `failure` names the stage that has failed, with what it raised as its cause.
+    that the blocks have been trimmed, `failure` names the stage that has failed, with what it raised as its cause. In a
+    traced build (`is_traced`) texts know where their characters come from.
     """
 
     def __init__(self, **given: Unpack[BuildInputs]) -> None:
@@ -136,6 +137,7 @@ class Context:
         self.rng: random.Random = _given(inputs.get("rng"), lambda: random.Random(0))  # noqa: S311 - stories, not secrets
         self.ids: IdSource = inputs.get("ids") or _counted("b")
         self.timer: Callable[[], float] = time.perf_counter
+        self.is_traced = False
         self.strict: bool = inputs.get("strict", False)
         self.instrumenter: Instrumenter | None = inputs.get("instrumenter")
         self.warning_handler: Callable[[BuildWarning], None] | None = inputs.get("warning_handler")

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import SEPARATOR
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.tracing import beside
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import as_json
 
@@ -28,7 +30,7 @@ def _put_into_chat(ctx: Context) -> None:
     # From the end of the chat back, so that no place moves before it is used.
     for place, block in reversed([(place_in_chat(blocks, block.depth), block) for block in waiting]):
         if ctx.wording is not None:
-            content = ctx.wording(block.role, block.content)
+            content = ctx.wording(block.role, block.sourced_content)
             block = block.with_(content=_with_break(content, *blocks[place - 1 : place + 1]))
         blocks.insert(place, block)
     ctx.blocks = blocks
@@ -39,7 +41,7 @@ def _with_break(content: str, before: Block | None = None, after: Block | None =
     has_break = before is None or before.content.endswith("\n")
     if has_break or after is None or not after.content.startswith("\n"):
         return content
-    return "\n" + content.removesuffix("\n")
+    return beside("\n", content, SEPARATOR) + content.removesuffix("\n")
 
 
 def place_in_chat(blocks: Sequence[Block], depth: int) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias, TypeVar
 
+from tavernkit.prompt.sources import FromTemplate
+from tavernkit.prompt.sources import LoreCause as LoreCause
+from tavernkit.prompt.sources import SourceSpan
 from tavernkit.values import Value
-
-LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
-"""Why a lore entry is activated. `recursion` is a key that another entry mentions."""
 
 PartKind: TypeAlias = Literal["lore", "text"]
 
@@ -72,7 +72,7 @@ class SourcedText(str):
         made.spans = spans
         return made
 
-    def __reduce__(self) -> tuple[type[SourcedText], tuple[str, Sequence[Span]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return SourcedText, (str(self), self.spans)
 
     def __add__(self, other: str) -> str:
@@ -86,8 +86,7 @@ class SourcedText(str):
         if not isinstance(key, slice) or key.step not in (None, 1):
             return text
         first, last, _ = key.indices(len(self))
-        within = ((max(start, first), min(end, last), origin) for start, end, origin in self.spans)
-        return SourcedText(text, [(start - first, end - first, origin) for start, end, origin in within if start < end])
+        return SourcedText(text, _cut_out(self.spans, first, last))
 
     def lstrip(self, chars: str | None = None) -> str:
         removed = len(self) - len(super().lstrip(chars))
@@ -107,9 +106,102 @@ class SourcedText(str):
         return self[: len(self) - len(suffix)] if suffix and self.endswith(suffix) else self
 
 
+class TracedText(SourcedText):
+    """A text of a traced build, which knows where all of its characters come from: its `trail`.
+
+    What the trail does not cover was put in by something that was not followed.
+    """
+
+    __slots__ = ("trail",)
+
+    trail: Sequence[SourceSpan]
+
+    def __new__(cls, text: str, spans: Sequence[Span] = (), trail: Sequence[SourceSpan] = ()) -> Self:
+        made = super().__new__(cls, text, spans)
+        made.trail = trail
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TracedText, (str(self), self.spans, self.trail)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        text = str.__getitem__(self, key)
+        if not isinstance(key, slice) or key.step not in (None, 1):
+            return text
+        first, last, _ = key.indices(len(self))
+        spans = _cut_out(self.spans, first, last) if self.spans else ()
+        return TracedText(text, spans, _cut_out(self.trail, first, last))
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
+        if not old or old not in self:
+            return str.replace(self, old, new, count) if not old else self
+        return _trailed(new, [_without_spans(piece) for piece in self.split(old, count)], (), None)
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        pieces = str.split(self, sep, maxsplit)
+        if sep is None:
+            return pieces
+        at, cut = 0, []
+        for piece in pieces:
+            cut.append(self[at : at + len(piece)])
+            at += len(piece) + len(sep)
+        return cut
+
+    def partition(self, sep: str, /) -> tuple[str, str, str]:
+        return self._parted(self.find(sep), len(sep))
+
+    def rpartition(self, sep: str, /) -> tuple[str, str, str]:
+        at = self.rfind(sep)
+        return self._parted(at, len(sep)) if at >= 0 else ("", "", self)
+
+    def _parted(self, at: int, length: int) -> tuple[str, str, str]:
+        if at < 0:
+            return self, "", ""
+        return self[:at], self[at : at + length], self[at + length :]
+
+
+T = TypeVar("T")
+
+
+def _cut_out(spans: Iterable[tuple[int, int, T]], first: int, last: int) -> list[tuple[int, int, T]]:
+    """The spans between two places, counted from the first."""
+    within = ((max(start, first), min(end, last), origin) for start, end, origin in spans)
+    return [(start - first, end - first, origin) for start, end, origin in within if start < end]
+
+
+def _without_spans(text: str) -> str:
+    return TracedText(text, (), text.trail) if isinstance(text, TracedText) else text
+
+
+def sourced(text: str, spans: Sequence[Span]) -> str:
+    """The text with these spans, and with the trail that it has."""
+    return TracedText(text, spans, text.trail) if isinstance(text, TracedText) else SourcedText(text, spans)
+
+
+SEPARATOR = FromTemplate(what="separator")
+"""The source of what stands between texts that are joined."""
+
+
+def _trailed(separator: str, texts: Sequence[str], spans: Sequence[Span], between: FromTemplate | None) -> str:
+    """The texts with the separator between them, which comes from `between` unless it knows better."""
+    own = separator.trail if isinstance(separator, TracedText) else ()
+    if separator and not own and between is not None:
+        own = ((0, len(separator), between),)
+    trail: list[SourceSpan] = []
+    at = 0
+    for number, text in enumerate(texts):
+        if number:
+            trail += [(start + at, end + at, source) for start, end, source in own]
+            at += len(separator)
+        if isinstance(text, TracedText):
+            trail += [(start + at, end + at, source) for start, end, source in text.trail] if at else text.trail
+        at += len(text)
+    return TracedText(str(separator).join(texts), spans, trail)
+
+
 def from_source(text: str, origin: Origin) -> str:
     """A text that comes from one place as a whole."""
-    return SourcedText(text, ((0, len(text), origin),)) if text else text
+    return sourced(text, ((0, len(text), origin),)) if text else text
 
 
 def with_source_of(text: str, other: str) -> str:
@@ -125,7 +217,7 @@ def spans_of(text: str) -> Sequence[Span]:
 
 def covered(text: str, source: str) -> str:
     """The text, all of it known: what comes from nowhere else comes from `source`."""
-    return SourcedText(text, _covering(spans_of(text), len(text), source))
+    return sourced(text, _covering(spans_of(text), len(text), source))
 
 
 def parts_of(text: str, source: str) -> tuple[Part, ...]:
@@ -156,16 +248,37 @@ def joined(separator: str, texts: Iterable[str]) -> str:
     whole = separator.join(listed)
     spans: list[Span] = []
     at, gap = 0, len(separator)
+    is_traced = False
     for text in listed:
         if isinstance(text, SourcedText):
             own = text.spans
+            is_traced = is_traced or isinstance(text, TracedText)
             if gap and spans and own and spans[-1][1] == at - gap and own[0][0] == 0:
                 start, _, origin = spans[-1]
                 if origin.kind == own[0][2].kind == "lore":
                     spans[-1] = start, at, origin
             spans += [(start + at, end + at, origin) for start, end, origin in own]
         at += len(text) + gap
+    if is_traced:
+        return _trailed(separator, listed, spans, SEPARATOR)
     return SourcedText(whole, spans) if spans else whole
+
+
+def lines_joined(lines: Sequence[str]) -> str:
+    """The lines that a text was split into; the breaks between them come from where the lines come from."""
+    if not any(isinstance(line, TracedText) for line in lines):
+        return "\n".join(lines)
+    trail: list[SourceSpan] = []
+    at = 0
+    for number, line in enumerate(lines):
+        if number:
+            if trail and trail[-1][1] == at:
+                trail[-1] = trail[-1][0], at + 1, trail[-1][2]
+            at += 1
+        if isinstance(line, TracedText):
+            trail += [(start + at, end + at, source) for start, end, source in line.trail]
+        at += len(line)
+    return TracedText("\n".join(lines), (), trail)
 
 
 def found_again(parts: Iterable[Part], old: str, new: str) -> str:
@@ -178,7 +291,7 @@ def found_again(parts: Iterable[Part], old: str, new: str) -> str:
         if place >= 0:
             at = place + len(text)
             spans.append((place, at, part))
-    return SourcedText(new, spans)
+    return sourced(new, spans)
 
 
 def filled(template: str, mark: str, text: str) -> str:
@@ -199,7 +312,10 @@ def rewritten(text: str, rewrite: Callable[[str], str]) -> str:
     def place(old: int) -> int:
         return len(rewrite(plain[:old]))
 
-    return SourcedText(written, _moved(text.spans, place, place))
+    spans = _moved(text.spans, place, place)
+    if isinstance(text, TracedText):
+        return TracedText(written, spans, _moved(text.trail, place, place))
+    return SourcedText(written, spans)
 
 
 class Insert(NamedTuple):
@@ -222,7 +338,7 @@ def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
     if not (spans or inserts):
         return new
     if old.startswith(new):
-        return old[: len(new)]
+        return sourced(new, spans_of(old[: len(new)]))
     if len(spans) == 1 and not inserts and spans[0][:2] == (0, len(old)):
         return from_source(new, spans[0][2])
     places = _Places(str(old), new, inserts)
@@ -231,11 +347,13 @@ def carried(old: str, new: str, inserts: Iterable[Insert] = ()) -> str:
         start, end = places.start(insert.start), places.end(insert.end)
         if new[start:end] == insert.text:
             moved = _put_in(moved, spans_of(insert.text), start, end)
-    return SourcedText(new, moved) if moved else new
+    return sourced(new, moved) if moved else new
 
 
-def _moved(spans: Iterable[Span], start_of: Callable[[int], int], end_of: Callable[[int], int]) -> list[Span]:
-    moved: list[Span] = []
+def _moved(
+    spans: Iterable[tuple[int, int, T]], start_of: Callable[[int], int], end_of: Callable[[int], int]
+) -> list[tuple[int, int, T]]:
+    moved: list[tuple[int, int, T]] = []
     at = 0
     for old_start, old_end, origin in spans:
         start = max(at, start_of(old_start))
@@ -252,7 +370,7 @@ def _put_in(spans: Sequence[Span], others: Iterable[Span], place: int, until: in
     return [*before, *((start + place, end + place, origin) for start, end, origin in others), *after]
 
 
-class _Anchor(NamedTuple):
+class Anchor(NamedTuple):
     """A stretch of a text that is found again, or a macro whose text is."""
 
     old: int
@@ -266,7 +384,7 @@ class _Places:
 
     def __init__(self, old: str, new: str, inserts: Iterable[Insert]) -> None:
         self._length = len(new)
-        self._anchors = _anchors(old, new, inserts)
+        self._anchors = anchors(old, new, inserts)
         self._starts = [anchor.old for anchor in self._anchors]
 
     def start(self, place: int) -> int:
@@ -287,23 +405,23 @@ class _Places:
         return self._anchors[number].new if number < len(self._anchors) else self._length
 
 
-def _anchors(old: str, new: str, inserts: Iterable[Insert]) -> list[_Anchor]:
+def anchors(old: str, new: str, inserts: Iterable[Insert]) -> list[Anchor]:
     """What is found again, in its order: first what is long enough, then what stands only once between that."""
     stretches = sorted([*_literals(old), *inserts])
-    anchors: list[_Anchor] = []
+    found: list[Anchor] = []
     at = 0
     for stretch in stretches:
         if _is_strong(stretch) and (anchor := _found(stretch, new, at, len(new))):
-            anchors.append(anchor)
+            found.append(anchor)
             at = anchor.new_end
     for stretch in stretches:
         if not _is_strong(stretch):
-            place = bisect_left(anchors, stretch.start, key=lambda anchor: anchor.old)
-            begin = anchors[place - 1].new_end if place else 0
-            end = anchors[place].new if place < len(anchors) else len(new)
+            place = bisect_left(found, stretch.start, key=lambda anchor: anchor.old)
+            begin = found[place - 1].new_end if place else 0
+            end = found[place].new if place < len(found) else len(new)
             if new.count(stretch.text, begin, end) == 1 and (anchor := _found(stretch, new, begin, end)):
-                anchors.insert(place, anchor)
-    return anchors
+                found.insert(place, anchor)
+    return found
 
 
 def _is_strong(stretch: Insert) -> bool:
@@ -320,7 +438,7 @@ def _literals(text: str) -> Iterator[Insert]:
         yield Insert(at, len(text), text[at:])
 
 
-def _found(stretch: Insert, new: str, begin: int, end: int) -> _Anchor | None:
+def _found(stretch: Insert, new: str, begin: int, end: int) -> Anchor | None:
     """Where a text stands, with the line breaks at its ends or, as macros may take them away, without."""
     start, until, text = stretch
     at = new.find(text, begin, end)
@@ -329,4 +447,4 @@ def _found(stretch: Insert, new: str, begin: int, end: int) -> _Anchor | None:
         at = new.find(inner, begin, end) if inner else -1
         start += text.find(inner)
         until, text = start + len(inner), inner
-    return None if at < 0 else _Anchor(start, until, at, at + len(text))
+    return None if at < 0 else Anchor(start, until, at, at + len(text))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from tavernkit.prompt.parts import joined, with_source_of
+from tavernkit.prompt.parts import SEPARATOR, joined, lines_joined, with_source_of
+from tavernkit.prompt.sources import FromTemplate
+from tavernkit.prompt.tracing import beside, labelled, pieces_at
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
@@ -28,8 +30,8 @@ def split_dialogues(text: str) -> tuple[str, ...]:
     """
     if not text or text == "<START>":
         return ()
-    marked = text if text.startswith("<START>") else f"<START>\n{js_trim(text)}"
-    return tuple(js_trim(dialogue) for dialogue in _START.split(marked)[1:])
+    marked = text if text.startswith("<START>") else "<START>\n" + js_trim(text)
+    return tuple(js_trim(dialogue) for dialogue in pieces_at(_START, marked)[1:])
 
 
 def spoken_lines(
@@ -47,7 +49,7 @@ def spoken_lines(
     user_speaks: bool | None = None
 
     def finish(name: str, *, is_user: bool) -> None:
-        text = js_trim("\n".join(lines).replace(f"{name}:", "", 1))
+        text = js_trim(lines_joined(lines).replace(f"{name}:", "", 1))
         spoken.append(ExampleLine(name=name, text=text, is_user=is_user))
         lines.clear()
 
@@ -58,7 +60,7 @@ def spoken_lines(
             user_speaks = True
         elif any(line.startswith(f"{name}:") for name in (character_name, *group)):
             if not line.startswith(f"{character_name}:"):
-                character = line.split(":", 1)[0]
+                character = str(line).split(":", 1)[0]
             if user_speaks:
                 finish(user_name, is_user=True)
             user_speaks = False
@@ -82,13 +84,15 @@ def example_texts(
 
     Without instruct sequences a text is a whole dialogue under its heading; with them, a heading or one message.
     """
-    plain = [joined("", (heading, dialogue, "\n")) for dialogue in dialogues]
+    plain = [joined("", (heading, dialogue, beside("\n", dialogue, SEPARATOR))) for dialogue in dialogues]
     if not instruct.enabled or instruct.skip_examples:
         return plain
 
+    line_break = beside(instruct.line_break, dialogues[0] if dialogues else "", FromTemplate(what="instruct.wrap"))
+
     def pair(prefix: str, suffix: str, name: str) -> tuple[str, str]:
         """Prefix and suffix; the newline in place of a missing suffix comes only where macros are expanded."""
-        filled = instruct.fill(suffix, name, expand) or (instruct.line_break if instruct.macro else "")
+        filled = instruct.fill(suffix, name, expand) or (line_break if instruct.macro else "")
         return instruct.fill(prefix, name, expand), filled
 
     def messages(dialogue: str, lines: Sequence[ExampleLine]) -> Iterator[str]:
@@ -98,8 +102,8 @@ def example_texts(
             told = (
                 in_group or instruct.names_behavior == "always" or (instruct.names_behavior == "force" and line.is_user)
             )
-            message = with_source_of(f"{name}: {line.text}" if told else line.text, dialogue) + suffix
-            yield joined(instruct.line_break, (part for part in (prefix, message) if part))
+            message = with_source_of(labelled(name, line.text) if told else line.text, dialogue) + suffix
+            yield joined(line_break, (part for part in (prefix, message) if part))
 
     # Names are told in a group for all, elsewhere with "force" only for the user.
     in_group = group is not None and instruct.names_behavior != "none"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.text.js_strings import js_trim
@@ -134,7 +135,7 @@ class PromptReasoning:
             self._expand, (self.settings.prefix, self.settings.separator, self.settings.suffix)
         )
         is_open = continued and not content
-        formatted = f"{prefix}{reasoning}" if is_open else f"{prefix}{reasoning}{suffix}{separator}"
+        formatted = joined("", (prefix, reasoning) if is_open else (prefix, reasoning, suffix, separator))
         if continued:
             self.prefix = ReasoningPrefix(reasoning=reasoning, formatted=formatted, open=is_open)
         return formatted + content

@@ -45,7 +45,8 @@ class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
 def result_of(ctx: Context) -> SillyTavernResult:
     """The result of the build that has just ended."""
     scene = ctx.platform(Scene)
-    story, world = scene.story, scene.world
+    world = scene.world
+    story, environment = scene.plain or (scene.story, scene.environment)
     fields = common_fields(ctx)
     fields["now"] = fields["now"].astimezone(story.zone)
     return SillyTavernResult(
@@ -56,7 +57,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         settings=story.settings,
         regex_scripts=story.regex_scripts,
         engine=story.macros,
-        macros=scene.environment.inputs,
+        macros=environment.inputs,
         api=scene.api,
         group_names=() if story.group is None else tuple(member.name for member in story.group.present),
         continue_postfix=scene.continue_postfix,
@@ -64,7 +65,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
 
 
 def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
-    inserted = {id(activation.entry.source): activation.content for activation in world.activations}
+    inserted = {id(activation.entry.source): str(activation.content) for activation in world.activations}
     return [
         LoreVerdict(
             book=verdict.world,

@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
 from tavernkit.prompt.parts import Insert, SourcedText, carried
+from tavernkit.prompt.sources import FromTemplate
+from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.macros.engine import macro_engine
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
@@ -46,7 +48,8 @@ class Scene:
     are the newest turns, up to the first that cannot fit. `dialogues` are the examples, without their marks.
     `note_is_due` says whether the author's note and what stands around it is sent, `sends_tools` whether calls of tools
     in the chat are sent as such. `dialect` is the format of the provider, and `continue_postfix` stands between a
-    message and the reply that continues it.
+    message and the reply that continues it. In a traced build (`is_traced`), `plain` are the story and the environment
+    with texts that know nothing of where they come from, as the result of the build has them.
     """
 
     def __init__(self, story: Story, api: Api) -> None:
@@ -55,7 +58,9 @@ class Scene:
         self.sends_tools = False
         self.dialect = "text"
         self.continue_postfix = ""
+        self.is_traced = False
         self.environment = Environment()
+        self.plain: tuple[Story, Environment] | None = None
         self.on_problem: PlacedProblems | None = None
         self.card = CardTexts()
         self.turns: tuple[ChatTurn, ...] = ()
@@ -76,6 +81,10 @@ class Scene:
     def least_wording(self) -> Callable[[ChatTurn], str]:
         """How to find out what is sent of a turn at least, so that it is counted as it will be counted again."""
         return lambda turn: turn.text
+
+    def written(self, text: str, what: str) -> str:
+        """What the platform itself writes, which in a traced build says so."""
+        return traced(text, FromTemplate(what=what)) if self.is_traced else text
 
     def put(self, prompt: ExtensionPrompt) -> None:
         """Add an extension's text, in place of what had its key."""

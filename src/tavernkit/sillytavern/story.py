@@ -7,6 +7,7 @@ from datetime import UTC, tzinfo
 from enum import IntEnum
 
 from tavernkit.lore.book import Book
+from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt, ExtensionRole
 from tavernkit.sillytavern.groups import StoryGroup
 from tavernkit.sillytavern.macros.engine import EngineName
@@ -64,9 +65,9 @@ def note_text(note: AuthorsNote, character_note: CharacterNote | None) -> str:
         return note.text
     match character_note.placement:
         case NotePlacement.BEFORE:
-            return f"{character_note.text}\n{note.text}"
+            return joined("\n", (character_note.text, note.text))
         case NotePlacement.AFTER:
-            return f"{note.text}\n{character_note.text}"
+            return joined("\n", (note.text, character_note.text))
         case NotePlacement.REPLACE:
             return character_note.text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tavernkit.dialects import SpeakerNames
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.chat_completion.request import dialect_options, request_options
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, sanitised_name
 from tavernkit.text.js_strings import js_trim
@@ -72,9 +73,9 @@ def _add_control_prompts(ctx: Context, scene: ChatScene) -> None:
 
 def _prefilled(scene: ChatScene, message: Block) -> Block:
     """The message that the model is to go on with, as the beginning of its reply."""
-    content = message.content
+    content = message.sourced_content
     if message.role == "assistant" and scene.preset.chat_completion_source == "claude":
-        content = "\n\n".join(filter(None, (scene.expand(scene.preset.assistant_prefill), content)))
+        content = joined("\n\n", filter(None, (scene.expand(scene.preset.assistant_prefill), content)))
     name = sanitised_name(message.name) if message.name else None
     return message.with_(
         slot="continue_prefill", content=content, name=name, removable=False, token_budget_group="control"

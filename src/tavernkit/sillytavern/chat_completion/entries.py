@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import TracedText
+from tavernkit.prompt.sources import FromPreset
+from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.chat_completion.request import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
@@ -74,9 +77,12 @@ def known_prompts(preset: ChatPreset) -> dict[str, PresetPrompt]:
 
 
 def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
+    content = prompt.content
+    if scene.is_traced and not isinstance(content, TracedText):
+        content = traced(content, FromPreset(prompt=prompt.identifier))
     return PromptEntry(
         identifier=prompt.identifier,
-        content=scene.expand(prompt.content, place=f"prompt {prompt.identifier}"),
+        content=scene.expand(content, place=f"prompt {prompt.identifier}"),
         role=prompt.role,
         in_chat=prompt.injection_position == IN_CHAT,
         depth=prompt.injection_depth,
@@ -92,8 +98,6 @@ def macro_expansion(ctx: Context) -> None:
     for place in range(len(ctx.blocks) - 1, -1, -1):
         block = ctx.blocks[place]
         if block.slot in _EXPANDED_LATE:
-            content = scene.expand(
-                block.sourced_content if block.parts else block.content, quietly=block.slot == "history"
-            )
+            content = scene.expand(block.sourced_content, quietly=block.slot == "history")
             if content != block.content:
                 ctx.blocks[place] = block.with_(content=content)

@@ -11,12 +11,14 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.parts import filled, with_source_of
+from tavernkit.prompt.tracing import labelled, traced
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry, sanitised_name
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt
 from tavernkit.sillytavern.stages.chat import affordable_turns, tool_invocations
 from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
 from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
+from tavernkit.sillytavern.stages.tracing import of_message
 from tavernkit.sillytavern.story import PersonaPosition
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
@@ -57,7 +59,7 @@ def history(ctx: Context) -> None:
     if not scene.story.settings.strip_examples:
         _lay_out_examples(ctx, scene)
     if not len(ctx.history):
-        ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
+        ctx.greeting = str(scene.expand(ctx.require_character().first_mes)) or None
 
 
 def _as_the_marker(scene: ChatScene, entry: PromptEntry) -> PromptEntry:
@@ -145,7 +147,7 @@ def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]
             source=source,
             slot="history",
             role=role,
-            content=content,
+            content=traced(content, of_message(turn.index, turn.metadata, "tool result")) if ctx.is_traced else content,
             bundle=source,
             message_metadata=metadata,
             token_budget_group="history",
@@ -163,10 +165,11 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn, must_keep: st
     )
     text = turn.text
     if _tells_name(ctx, scene, turn):
-        text = f"{turn.name}: {text}"
+        text = labelled(turn.name, text)
     text = text.replace("\r", "")
     if role == "user" and scene.preset.wrap_in_quotes:
-        text = f'"{text}"'
+        quote = scene.written('"', "wrap_in_quotes")
+        text = quote + text + quote
     named = scene.preset.names_behavior == COMPLETION
     source = turn.source
     return ctx.new_block(
@@ -233,5 +236,5 @@ def _example_lines(ctx: Context, scene: ChatScene, dialogue: str) -> Iterator[tu
         character_name=ctx.require_character().name,
         group=() if group is None else group.macro_group.members,
     ):
-        text = line.text if group is None else f"{line.name}: {line.text}"
+        text = line.text if group is None else labelled(line.name, line.text)
         yield with_source_of(text, dialogue), EXAMPLE_USER if line.is_user else EXAMPLE_ASSISTANT

@@ -123,7 +123,7 @@ def dialect_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
     prefill = preset.assistant_impersonation if ctx.generation_type == "impersonate" else preset.assistant_prefill
     continues = ctx.generation_type == "continue" and preset.continue_prefill
     if prefill and ctx.generation_type != "quiet" and not continues:
-        options["prefill"] = scene.expand(prefill)
+        options["prefill"] = str(scene.expand(prefill))
     return options
 
 

@@ -237,7 +237,7 @@ def _joins(block: Block) -> bool:
 
 def _merged(ctx: Context, run: Sequence[Block]) -> Block:
     sources = [str(block.source.get("id")) for block in run]
-    texts = [block.content for block in run]
+    texts = [block.sourced_content for block in run]
     if any(block.parts for block in run):
         texts = [covered(block.sourced_content, source) for block, source in zip(run, sources, strict=True)]
     return ctx.new_block(

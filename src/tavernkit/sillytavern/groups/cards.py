@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from tavernkit.macros.engine import MacroEngine
+from tavernkit.prompt.parts import SEPARATOR, joined
+from tavernkit.prompt.tracing import beside, substituted
 from tavernkit.sillytavern.groups.group import CardMode, DepthPrompt, GroupMember, StoryGroup
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.text.js_strings import js_trim
@@ -56,15 +58,15 @@ def join_cards(group: StoryGroup, speaker: str, *, expand: ExpandFor) -> JoinedC
         return None
     members = tuple(_members_shown(group, speaker, with_muted=group.generation_mode is CardMode.APPEND_DISABLED))
 
-    def joined(field: _Field, override: str = "") -> str:
+    def shown(field: _Field, override: str = "") -> str:
         replaced = _expanded(js_trim(override), name, expand)
-        return replaced or "\n".join(filter(None, (_wrapped(group, member, field, expand) for member in members)))
+        return replaced or joined("\n", filter(None, (_wrapped(group, member, field, expand) for member in members)))
 
     return JoinedCard(
-        description=joined("description"),
-        personality=joined("personality"),
-        scenario=joined("scenario", group.scenario_override),
-        mes_example=joined("mes_example", group.mes_example_override),
+        description=shown("description"),
+        personality=shown("personality"),
+        scenario=shown("scenario", group.scenario_override),
+        mes_example=shown("mes_example", group.mes_example_override),
     )
 
 
@@ -73,9 +75,9 @@ def speaker_card(group: StoryGroup, speaker: str, *, expand: ExpandFor) -> Joine
 
     Here an override of blanks counts: it blanks the field.
     """
-    joined = join_cards(group, speaker, expand=expand)
-    if joined is not None:
-        return joined
+    together = join_cards(group, speaker, expand=expand)
+    if together is not None:
+        return together
     own = group.find(speaker)
 
     def text(written: str) -> str:
@@ -117,13 +119,13 @@ def _wrapped(group: StoryGroup, member: GroupMember, field: _Field, expand: Expa
     if not value:
         return ""
     if field == "mes_example" and not value.startswith(_START):
-        value = f"{_START}\n{value}"
+        value = beside(f"{_START}\n", value, SEPARATOR) + value
     # In this order: macros may change variables and draw numbers.
     prefix, suffix, text = (
-        _expanded(_FIELD_NAME.sub(_TITLES[field], part), member.name, expand)
+        _expanded(substituted(_FIELD_NAME, lambda _: _TITLES[field], part), member.name, expand)
         for part in (group.join_prefix, group.join_suffix, value)
     )
-    return f"{prefix}{text}{suffix}"
+    return joined("", (prefix, text, suffix))
 
 
 def _expanded(text: str, name: str, expand: ExpandFor) -> str:

@@ -11,8 +11,11 @@ from typing import Literal, TypeAlias
 
 from tavernkit.load_hooks import LoadScope
 from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.prompt.parts import TracedText, joined
+from tavernkit.prompt.tracing import substituted
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment, as_environment
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
+from tavernkit.sillytavern.macros.following import TracedExpansion, traced_source
 from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
@@ -112,8 +115,12 @@ class ParserMacros:
         if not template.parts:
             return ""
         reporter = None if on_problem is None else _Reporter(template, on_problem)
-        expansion = MacroExpansion(
-            self, as_environment(environment), text, None if reporter is None else reporter.report
+        report = None if reporter is None else reporter.report
+        seen = as_environment(environment)
+        expansion = (
+            TracedExpansion(self, seen, text, report)
+            if isinstance(text, TracedText)
+            else MacroExpansion(self, seen, text, report)
         )
         try:
             result = expansion.run(template)
@@ -135,14 +142,19 @@ class ParserMacros:
             self._revision = revision
         template = self._templates.get(text)
         if template is None:
-            template = self._parse(text)
+            template = self._parse(str(text))
             self._templates.put(template)
         return template
+
+    def traced_source(self, text: str) -> str:
+        """What stands in the place of a text that knows where it comes from when its macros are expanded."""
+        return traced_source(self.template(text), text)
 
     def finish(self, text: str) -> str:
         """What is done to a text after its macros: braces unescaped, `{{trim}}` carried out, stray marks removed."""
         if "\\" in text:
-            text = _ESCAPED_BRACE.sub(r"\1", text)
+            escaped = text
+            text = substituted(_ESCAPED_BRACE, lambda brace: escaped[brace.start(1) : brace.end(1)], text)
         if "{{" in text and "{{trim}}" in text.lower():
             text = _trimmed(text)
         return text.replace(ELSE_MARKER, "") if ELSE_MARKER in text else text
@@ -202,7 +214,7 @@ def _trimmed(text: str) -> str:
     for call in find_trims(text):
         kept.append(text[start : call.start])
         start = call.end
-    return "".join(kept) + text[start:]
+    return joined("", (*kept, text[start:]))
 
 
 class _Reporter:

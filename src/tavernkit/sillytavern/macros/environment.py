@@ -12,6 +12,7 @@ import msgspec
 
 from tavernkit.macros.engine import BorrowedVariables, MacroEnvironment
 from tavernkit.macros.variables import Variables, VariablesStore
+from tavernkit.prompt.parts import rewritten
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Json, Value
@@ -181,7 +182,7 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
 
     def tidied(self, card_text: str) -> str:
         """An expanded text of the card as it goes into the prompt: on fewer lines, if so set."""
-        text = collapse_newlines(card_text) if self.settings.collapse_newlines else card_text
+        text = rewritten(card_text, collapse_newlines) if self.settings.collapse_newlines else card_text
         return text.replace("\r", "")
 
     def random_index(self, length: int) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from tavernkit.prompt.parts import lines_joined
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.nodes import Argument, MacroCall, Shorthand, Template, TemplateParts
 from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits, ProblemCode
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 GROWTH_COST = 10
 
+ProblemReport: TypeAlias = Callable[[ProblemCode, str, str, int], None]
+"""Is told what is wrong, in a word and in a sentence, with which macro, and where."""
+
 
 class MacroExpansion:
     """One text being expanded: what macros see of it, and the count of what it has cost.
@@ -31,7 +35,7 @@ class MacroExpansion:
         engine: ParserMacros,
         environment: Environment,
         text: str,
-        report: Callable[[ProblemCode, str, str, int], None] | None,
+        report: ProblemReport | None,
     ) -> None:
         self.engine: ParserMacros = engine
         self.environment: Environment = environment
@@ -219,7 +223,7 @@ class MacroExpansion:
         value = node.value
 
         def resolve() -> str:
-            return "" if value is None else js_trim(self._argument(value))
+            return "" if value is None else str(js_trim(self._argument(value)))
 
         printed = operate(self.environment.variables, node, resolve)
         if node.operator == "+=":
@@ -236,7 +240,9 @@ def dedent(text: str) -> str:
     width = next((_indent(line) for line in lines if js_trim(line)), 0)
     if width == 0:
         return js_trim(text)
-    return js_trim("\n".join(line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines))
+    return js_trim(
+        lines_joined([line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines])
+    )
 
 
 def _indent(line: str) -> int:

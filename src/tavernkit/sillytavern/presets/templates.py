@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal, TypeAlias
 
+from tavernkit.prompt.tracing import NAME, beside, substituted
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject, check_choice
@@ -15,7 +16,7 @@ _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 def fill_name(sequence: str, name: str) -> str:
     """Put a speaker in the place of `{{name}}`."""
-    return _NAME.sub(lambda _: name, sequence)
+    return substituted(_NAME, lambda _: beside(name, sequence, NAME), sequence)
 
 
 InstructNames: TypeAlias = Literal["none", "force", "always"]

@@ -11,6 +11,9 @@ from typing import NamedTuple, Protocol
 
 from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.macros.engine import MacroEngine
+from tavernkit.prompt.parts import TracedText, joined
+from tavernkit.prompt.sources import FromRegex
+from tavernkit.prompt.tracing import passed, realigned, source_at, traced
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.regex_scripts.script import RegexScript, RegexScripts
@@ -257,7 +260,7 @@ class _Run:
         if not patterns:
             return end
         try:
-            found = _find_first(tuple(patterns), text)
+            found = _find_first(tuple(patterns), str(text))
         except RegexTimeout:
             self.is_slow = True
             return start
@@ -269,7 +272,7 @@ class _Run:
         if pattern is None:
             return text
         try:
-            if _stands_alone(script) and _find_first((pattern,), text) is None:
+            if _stands_alone(script) and _find_first((pattern,), str(text)) is None:
                 return text
             return self._replace(script, pattern, text)
         except RegexTimeout as error:
@@ -298,9 +301,10 @@ class _Run:
         return None
 
     def _replace(self, script: RegexScript, pattern: JsRegex, text: str) -> str:
-        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self.budget.left, 0.001)))
+        cuts, rest = pattern.cut(str(text), limit=min(_limit(text), max(self.budget.left, 0.001)))
         if not cuts:
             return text
+        following = _Following(script, text) if isinstance(text, TracedText) else None
         parts = replacement_parts(script.replaceString)
         trim = partial(self._trim, script.trimStrings)
         room = max(MAX_OUTPUT, len(text)) - len(rest)
@@ -308,20 +312,24 @@ class _Run:
         for cut in cuts:
             inserted: list[str] = []
             room_here = room
-            for piece in fill(parts, cut, text, trim):
+            for piece in fill(parts, cut, str(text), trim):
                 room_here -= len(piece)
                 if room_here < 0:
                     raise _TooLongError
                 inserted.append(piece)
-            expanded = self.expand(join_halves("".join(inserted)))
+            written = join_halves("".join(inserted))
+            expanded = self.expand(written if following is None else following.written(written, cut, inserted))
             room -= len(cut.before) + len(expanded)
             if room < 0:
                 raise _TooLongError
             if self.budget.left <= 0:
                 raise _TimeUpError
             pieces += (cut.before, expanded)
+            if following is not None:
+                following.go_on(cut, expanded)
         pieces.append(rest)
-        return join_halves("".join(pieces))
+        changed = join_halves("".join(pieces))
+        return changed if following is None else following.whole(changed)
 
     def _trim(self, trims: Sequence[str], text: str) -> str:
         for trim in trims:
@@ -340,6 +348,40 @@ class _Run:
         if is_last:
             sentence += " It is not tried again."
         self.on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
+
+
+class _Following:
+    """Knows where the characters of a text come from while a script replaces some of them."""
+
+    def __init__(self, script: RegexScript, text: TracedText) -> None:
+        self._script = _name(script)
+        self._text = text
+        self._at = 0
+        self._pieces: list[str] = []
+
+    def written(self, text: str, cut: JsCut, inserted: Sequence[str]) -> str:
+        """What is put in for a match: the script's own words, and what groups have taken of the text."""
+        match = cut.groups[0] or ""
+        start = self._at + len(cut.before)
+        step = FromRegex(script=self._script, inside=source_at(self._text, start))
+        taken = {group for group in (*cut.groups, *(cut.named or {}).values()) if group}
+        pieces: list[str] = []
+        for piece in inserted:
+            place = match.find(piece) if piece in taken and match.count(piece) == 1 else -1
+            found = self._text[start + place : start + place + len(piece)] if place >= 0 else ""
+            pieces.append(passed(found, step) if found and found == piece else traced(piece, step))
+        known = joined("", pieces)
+        return known if known == text else traced(text, step)
+
+    def go_on(self, cut: JsCut, put_in: str) -> None:
+        """Go on behind a match, in the place of which something was put in."""
+        self._pieces += (self._text[self._at : self._at + len(cut.before)], put_in)
+        self._at += len(cut.before) + len(cut.groups[0] or "")
+
+    def whole(self, changed: str) -> str:
+        """The changed text; where a match has parted a surrogate pair, places are not known."""
+        known = joined("", (*self._pieces, self._text[self._at :]))
+        return known if known == changed else realigned(self._text, changed, FromRegex(script=self._script))
 
 
 def _stands_alone(script: RegexScript) -> bool:

@@ -8,11 +8,13 @@ from typing import Any, overload
 from tavernkit.history import ChatHistory
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.tracing import traced
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.macros.environment import ChatLine
 from tavernkit.sillytavern.reasoning import ChatThought, PromptReasoning, returned_reasoning
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.sillytavern.scene import Scene
+from tavernkit.sillytavern.stages.tracing import of_message, said_in
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
 
@@ -33,6 +35,7 @@ class ChatView(Sequence[ChatLine]):
         self._character = ctx.require_character().name
         self._dropped = int(_drops_last(ctx))
         self._said = (ctx.message,) if ctx.message else ()
+        self._is_traced = ctx.platform(Scene).plain is not None
 
     def __len__(self) -> int:
         return len(self._history) - self._dropped + len(self._said)
@@ -61,12 +64,12 @@ class ChatView(Sequence[ChatLine]):
         stored = len(self._history) - self._dropped
         if place >= stored:
             return ChatLine(text=self._said[place - stored], name=self._user, is_user=True)
-        return self._line(self._history.last(len(self._history) - place)[0])
+        return self._line(self._history.last(len(self._history) - place)[0], place)
 
-    def _line(self, message: Message) -> ChatLine:
+    def _line(self, message: Message, place: int) -> ChatLine:
         swipe, swipes = message.metadata.get("swipe_id"), message.metadata.get("swipes")
         return ChatLine(
-            text=message.content,
+            text=traced(message.content, of_message(place, message.metadata)) if self._is_traced else message.content,
             name=message.name or (self._user if message.role == "user" else self._character),
             is_user=message.role == "user",
             is_system=is_hidden(message),
@@ -90,7 +93,8 @@ def whole_chat(ctx: Context) -> Iterator[ChatTurn]:
     size, known = FIRST_WINDOW, int(_drops_last(ctx))
     while (window := ctx.history.last(size))[: len(window) - known]:
         for place in range(len(window) - known - 1, -1, -1):
-            yield _turn(window[place], len(ctx.history) - len(window) + place, user=user, character=character)
+            turn = _turn(window[place], len(ctx.history) - len(window) + place, user=user, character=character)
+            yield said_in(turn) if ctx.is_traced else turn
         size, known = size * 2, len(window)
 
 
@@ -138,7 +142,7 @@ def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[ChatTurn,
     while True:
         turns = scene.turns
         for place in range(len(turns) - counted - 1, -1, -1):
-            budget -= estimate(wording(turns[place]), model)
+            budget -= estimate(str(wording(turns[place])), model)
             if budget < 0:
                 return turns[min(place, _latest_of_user(ctx, turns)) :]
         counted = len(turns)
@@ -153,11 +157,12 @@ def _latest_of_user(ctx: Context, turns: Sequence[ChatTurn]) -> int:
 
 def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[ChatTurn]:
     user, character = ctx.require_user().name, ctx.require_character().name
-    return [
+    turns = [
         _turn(message, first + place, user=user, character=character)
         for place, message in enumerate(messages)
         if not is_hidden(message) or (scene.sends_tools and tool_invocations(message.metadata))
     ]
+    return list(map(said_in, turns)) if ctx.is_traced else turns
 
 
 def _as_sent(ctx: Context, scene: Scene, turns: list[ChatTurn]) -> tuple[ChatTurn, ...]:
@@ -249,6 +254,9 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -
     thoughts = [_reasoning(turn) if turn.metadata else "" for turn in turns]
     if not any(thoughts):
         return tuple(turns)
+    if ctx.is_traced:
+        sources = (of_message(turn.index, turn.metadata, "reasoning") for turn in turns)
+        thoughts = [traced(thought, source) for thought, source in zip(thoughts, sources, strict=True)]
     budget = RegexBudget(SCRIPT_SECONDS)
     returning = PromptReasoning(scene.story.settings.reasoning, expand=scene.expand)
     returning.count = scene.thoughts_returned

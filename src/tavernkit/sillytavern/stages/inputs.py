@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import FromInjection
+from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
@@ -16,6 +18,7 @@ from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
 from tavernkit.sillytavern.stages.macro_warnings import warn_in
+from tavernkit.sillytavern.stages.tracing import trace_inputs
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import string_hash
@@ -31,16 +34,17 @@ def hooks(ctx: Context) -> None:
     scene.take_preset(ctx.preset)
     scene.on_problem = warn_in(ctx)
     scene.environment = _environment(ctx, scene)
+    scene.is_traced = ctx.is_traced
+    if scene.is_traced:
+        scene.plain = scene.story, scene.environment
+        trace_inputs(ctx, scene)
+        scene.environment = _environment(ctx, scene)
     scene.card = card = _card_texts(ctx, scene)
     if scene.story.group is not None:
-        scene.environment = scene.environment.with_(
-            card=scene.environment.card.with_(
-                description=card.description,
-                personality=card.personality,
-                scenario=card.scenario,
-                message_examples=card.examples,
-            )
-        )
+        scene.environment = _with_shown(scene.environment, card)
+        if scene.plain is not None:
+            shown = {name: str(text) for name, text in msgspec.structs.asdict(card).items()}
+            scene.plain = scene.plain[0], _with_shown(scene.plain[1], CardTexts(**shown))
     scene.dialogues = split_dialogues(scene.card.examples)
     read_turns(ctx, scene)
     scene.bias = scene.expand(
@@ -53,13 +57,26 @@ def hooks(ctx: Context) -> None:
         scene.put(
             ExtensionPrompt(
                 key=injection.id,
-                content=injection.content,
+                content=traced(injection.content, FromInjection(id=injection.id))
+                if ctx.is_traced
+                else injection.content,
                 position=injection.position,
                 depth=injection.depth,
                 role=role_named(injection.role),
                 scan=injection.scan,
             )
         )
+
+
+def _with_shown(environment: Environment, card: CardTexts) -> Environment:
+    """With the texts of the cards that a group shows."""
+    shown = environment.card.with_(
+        description=card.description,
+        personality=card.personality,
+        scenario=card.scenario,
+        message_examples=card.examples,
+    )
+    return environment.with_(card=shown)
 
 
 def _environment(ctx: Context, scene: Scene) -> Environment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tavernkit.prompt.parts import joined, rewritten
+from tavernkit.prompt.parts import SEPARATOR, joined, rewritten
 from tavernkit.sillytavern.examples import example_texts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role, extension_text
 from tavernkit.sillytavern.presets.templates import fill_name
@@ -44,12 +44,12 @@ def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Seq
         return story
     ends_line = not scene.with_instruct or (instruct.wrap and not instruct.story_string_suffix)
     if ends_line and not story.endswith("\n"):
-        story += "\n"
+        story = story + scene.written("\n", SEPARATOR.what)
     if not scene.with_instruct:
         return story
     if instruct.story_string_prefix:
         prefix = fill_name(scene.expand(instruct.story_string_prefix), "System")
-        story = prefix + instruct.line_break + story
+        story = prefix + scene.line_break + story
     return story + scene.expand(instruct.story_string_suffix)
 
 
@@ -171,7 +171,7 @@ def _prepare(scene: TextScene) -> _Parts:
     examples = example_texts(
         scene.dialogues,
         scene.settings.instruct,
-        heading=f"{scene.expand(heading)}\n" if heading else "",
+        heading=scene.expand(heading) + scene.written("\n", SEPARATOR.what) if heading else "",
         user_name=scene.user_name,
         character_name=scene.character_name,
         group=scene.group,
@@ -179,7 +179,8 @@ def _prepare(scene: TextScene) -> _Parts:
     )
     raw_examples = examples
     if scene.with_instruct:
-        raw_examples = [joined("", ("<START>\n", dialogue, "\n")) for dialogue in scene.dialogues]
+        start, end = (scene.written(text, SEPARATOR.what) for text in ("<START>\n", "\n"))
+        raw_examples = [joined("", (start, dialogue, end)) for dialogue in scene.dialogues]
     story = story_string(scene, examples=examples, raw_examples=raw_examples)
     in_chat = story_in_chat(scene, story)
     prompts = scene.extension_prompts if in_chat is None else (*scene.extension_prompts, in_chat)
@@ -188,7 +189,7 @@ def _prepare(scene: TextScene) -> _Parts:
     return _Parts(
         story=story if in_chat is None else "",
         examples=tuple(examples),
-        chat_start=scene.expand(f"{chat_start}\n") if chat_start else "",
+        chat_start=scene.expand(chat_start + scene.written("\n", SEPARATOR.what)) if chat_start else "",
         alignment=alignment(scene),
         injected=prompts,
         chat=chat_lines(scene, prompts),

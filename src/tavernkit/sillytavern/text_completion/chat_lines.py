@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from tavernkit.prompt.tracing import NAME
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, ExtensionRole, in_key_order, joined_text
 from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
@@ -188,8 +189,9 @@ def _write(speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: 
         text, suffix = _write_instruct(speakers, sequences, speech, place)
         return text + suffix
     if speech.name and not speech.is_narrator:
-        return f"{speech.name}: " + speech.text + "\n"
-    return speech.text + "\n"
+        label = speakers.written(f"{speech.name}: ", NAME.what)
+        return label + speech.text + speakers.written("\n", "line break")
+    return speech.text + speakers.written("\n", "line break")
 
 
 def _write_unfinished(speakers: TextSpeakers, sequences: Sequences, speech: Speech) -> str:

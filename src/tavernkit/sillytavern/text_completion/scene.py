@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from tavernkit.prompt.sources import FromTemplate
+from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.turns import ChatTurn
@@ -59,7 +61,8 @@ class TextPrompt(Value, frozen=True, kw_only=True):
 class TextSpeakers(Value, frozen=True, kw_only=True):
     """Who takes part, and what their words are written with.
 
-    `group` names the members of a group chat. `expand` expands what the templates of `settings` hold.
+    `group` names the members of a group chat. `expand` expands what the templates of `settings` hold. In a traced build
+    (`is_traced`) texts know where they come from.
     """
 
     settings: UserSettings
@@ -68,6 +71,16 @@ class TextSpeakers(Value, frozen=True, kw_only=True):
     expand: Callable[[str], str]
     group: tuple[str, ...] | None = None
     generation_type: str = "normal"
+    is_traced: bool = False
+
+    def written(self, text: str, what: str) -> str:
+        """What the platform itself writes, which in a traced build says so."""
+        return traced(text, FromTemplate(what=what)) if self.is_traced else text
+
+    @property
+    def line_break(self) -> str:
+        """What stands between an instruct sequence and the message beside it."""
+        return self.written(self.settings.instruct.line_break, "instruct.wrap")
 
     @property
     def with_instruct(self) -> bool:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from tavernkit.prompt.parts import SEPARATOR, joined
+from tavernkit.prompt.tracing import NAME
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionRole
 from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.text.js_strings import JS_WHITESPACE
@@ -39,7 +41,7 @@ class Sequences:
 
     def __init__(self, speakers: TextSpeakers) -> None:
         self._speakers = speakers
-        self._between = speakers.settings.instruct.line_break
+        self._between = speakers.line_break
         self._known: dict[tuple[str, ExtensionRole, bool, SequencePlace], MessageFrame] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
         instruct = speakers.settings.instruct
@@ -67,7 +69,7 @@ class Sequences:
         """A message in its sequences: everything up to the end of its text, and the suffix."""
         prefix, label, suffix = self.around(name, role, force_name, place)
         between = self._between if prefix and (label or text or suffix) else ""
-        return f"{prefix}{between}{label}" + text, suffix
+        return prefix + between + label + text, suffix
 
 
 def _around(
@@ -77,11 +79,12 @@ def _around(
     prefix, suffix = _sequences(speakers, role, place)
     filler = name or "System"
     prefix = instruct.fill(prefix, filler, speakers.expand)
-    suffix = instruct.fill(suffix, filler, speakers.expand) or instruct.line_break
+    suffix = instruct.fill(suffix, filler, speakers.expand) or speakers.line_break
     told = instruct.names_behavior == "always" or (
         instruct.names_behavior == "force" and (speakers.group is not None or force_name) and name != speakers.user_name
     )
-    return MessageFrame(prefix, f"{name}: " if told and name and role != "system" else "", suffix)
+    label = speakers.written(f"{name}: ", NAME.what) if told and name and role != "system" else ""
+    return MessageFrame(prefix, label, suffix)
 
 
 def _all_sequences(speakers: TextSpeakers) -> Iterator[str]:
@@ -120,18 +123,18 @@ def instruct_line(scene: TextScene) -> tuple[str, str]:
     sequence = _last_sequence(scene, in_background=is_quiet and in_background)
     # Some templates end their output sequence, but not the last one, with the space that parts it from the name.
     filler = instruct.output_sequence[-1:] if told and _lost_space(scene, sequence) else ""
-    between = instruct.line_break
+    between = scene.line_break
     start = "" if is_quiet else between
     line = start + instruct.fill(sequence, name or "System", scene.expand)
     if told:
-        line += f"{between}{filler}{name}:"
+        line = line + between + scene.written(f"{filler}{name}:", NAME.what)
     bias = ""
     if scene.bias and not scene.is_impersonation:
         bias = scene.bias if told else between + scene.bias.lstrip(JS_WHITESPACE)
     whole = line + bias
     if instruct.wrap:
         whole = whole.rstrip(JS_WHITESPACE)
-    whole += "" if told else between
+    whole = whole if told else whole + between
     return whole[: len(line)] if bias else whole, whole[len(line) :] if bias else ""
 
 
@@ -185,29 +188,30 @@ def bias_behind(scene: TextScene, before: str) -> TextPiece | None:
     if scene.with_instruct or scene.is_impersonation or not words:
         return None
     has_space = bool(before) and before[-1] in JS_WHITESPACE
-    return TextPiece(text=words if has_space else f" {words}", source="bias", role="assistant")
+    text = words if has_space else scene.written(" ", SEPARATOR.what) + words
+    return TextPiece(text=text, source="bias", role="assistant")
 
 
 def _quiet(scene: TextScene) -> TextPiece:
     if scene.with_instruct:
-        text = "".join(Sequences(scene).write(scene.quiet_prompt, scene.user_name, "system"))
+        text = joined("", Sequences(scene).write(scene.quiet_prompt, scene.user_name, "system"))
     else:
-        text = f"\n{scene.quiet_prompt}"
+        text = scene.written("\n", SEPARATOR.what) + scene.quiet_prompt
     return TextPiece(text=text, source="quiet_prompt")
 
 
 def _name_line(scene: TextScene, before: str) -> str:
     new_line = "" if before.endswith("\n") else "\n"
     if scene.is_impersonation:
-        return f"{new_line}{scene.user_name}:"
+        return scene.written(f"{new_line}{scene.user_name}:", NAME.what)
     if not _forces_name(scene):
         return ""
     if scene.is_continue:
         if scene.chat_length == 1:
             return ""
         if scene.last_is_user:
-            return new_line
-    return f"{new_line}{scene.character_name}:"
+            return scene.written(new_line, SEPARATOR.what)
+    return scene.written(f"{new_line}{scene.character_name}:", NAME.what)
 
 
 def _forces_name(scene: TextScene) -> bool:

@@ -11,7 +11,9 @@ from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import report_trimming, settle
-from tavernkit.prompt.parts import SourcedText
+from tavernkit.prompt.parts import spans_of
+from tavernkit.prompt.sources import AnySource
+from tavernkit.prompt.tracing import first_source
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
@@ -42,7 +44,7 @@ class TextWorkspace(Scene):
         self.preset = _NO_PRESET
         self.text: TextScene | None = None
         self.prompt: TextPrompt | None = None
-        self._expanded_once: dict[str, str] = {}
+        self._expanded_once: dict[tuple[str, AnySource | None], str] = {}
 
     def take_preset(self, preset: Preset) -> None:
         if not isinstance(preset, TextPreset):
@@ -52,12 +54,15 @@ class TextWorkspace(Scene):
     def expand_once(self, text: str) -> str:
         """Expand a text that always becomes the same only once: the sequences that stand around every message."""
         # A text with lore is equal to one without.
-        known = None if isinstance(text, SourcedText) else self._expanded_once.get(text)
+        if spans_of(text):
+            return self.expand(text)
+        key = text, first_source(text)
+        known = self._expanded_once.get(key)
         if known is not None:
             return known
         expanded = self.expand(text)
-        if not isinstance(text, SourcedText) and not is_changing(text):
-            self._expanded_once[text] = expanded
+        if not is_changing(text):
+            self._expanded_once[key] = expanded
         return expanded
 
     def speakers(self) -> TextSpeakers:
@@ -69,6 +74,7 @@ class TextWorkspace(Scene):
             group=None if known.group is None else known.group.members,
             generation_type=known.generation_type,
             expand=self.expand_once,
+            is_traced=self.is_traced,
         )
 
     def least_wording(self) -> Callable[[ChatTurn], str]:
@@ -105,7 +111,7 @@ def compilation(ctx: Context) -> None:
     ctx.blocks.extend([_block(ctx, piece, said.get(piece.source), text_scene.kept) for piece in prompt.pieces])
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
-        ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
+        ctx.greeting = str(scene.expand(ctx.require_character().first_mes)) or None
 
 
 def plan_assembly(ctx: Context) -> None:
@@ -124,7 +130,7 @@ def plan_assembly(ctx: Context) -> None:
         expand=scene.expand,
         warn=lambda problem: ctx.warn("stopping_strings", problem),
     )
-    ctx.llm_options = {**request_options(ctx, scene.preset, stop), **ctx.llm_options}
+    ctx.llm_options = {**request_options(ctx, scene.preset, tuple(map(str, stop))), **ctx.llm_options}
     ctx.dialect_options = {"verbatim": True, **ctx.dialect_options}
 
 
@@ -222,7 +228,7 @@ def _block(ctx: Context, piece: TextPiece, said: str | None, must_keep: str | No
     if piece.reason:
         metadata["left_out"] = piece.reason
     if said is not None:
-        metadata["said"] = said
+        metadata["said"] = str(said)
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,
@@ -254,7 +260,7 @@ def _evictions(ctx: Context, scene: TextWorkspace) -> Iterator[EvictionRecord]:
     for block in ctx.blocks:
         if not block.enabled and block.metadata.get("left_out") != "stripped":
             turn = turns.get(block.content) if block.metadata.get("left_out") == "behind" else None
-            text = block.content if turn is None else wording(turn)
+            text = block.content if turn is None else str(wording(turn))
             yield eviction_record(
                 block,
                 ctx.estimator.estimate(text, ctx.model),

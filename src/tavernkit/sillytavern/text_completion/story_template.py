@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from tavernkit.prompt.parts import SourcedText, Span, joined, spans_of
+from tavernkit.prompt.parts import Span, joined, sourced, spans_of
+from tavernkit.prompt.tracing import answered, first_source, traced, trail_of
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
 from tavernkit.values import Json
@@ -39,12 +40,25 @@ def render_story(template: str, values: Mapping[str, str], expand: Callable[[str
     if len(template) > MAX_TEMPLATE:
         raise InvalidContextTemplateError(f"The story string is longer than {MAX_TEMPLATE:,} characters. Shorten it.")
     filled = frozenset(name for name, text in values.items() if text)
-    parts = parts_of_story(template, frozenset(values), filled)
+    parts = parts_of_story(str(template), frozenset(values), filled)
+    source = first_source(template)
     if parts is None:
         text = _rendered(template, values, expand)
-    else:
+    elif source is None:
         text = joined(
             "", (part if is_text else values.get(part) or expand(f"{{{{{part}}}}}") for is_text, part in parts)
+        )
+    else:
+        text = joined(
+            "",
+            (
+                traced(part, source)
+                if is_text
+                else answered(values[part], part, (), source)
+                if values.get(part)
+                else expand(traced(f"{{{{{part}}}}}", source))
+                for is_text, part in parts
+            ),
         )
     if len(text) > MAX_OUTPUT:
         raise InvalidContextTemplateError(
@@ -67,13 +81,16 @@ def parts_of_story(template: str, names: frozenset[str], filled: frozenset[str])
 
 def _rendered(template: str, values: Mapping[str, str], expand: Callable[[str], str]) -> str:
     answers: list[str] = []
+    plain = {name: str(value) for name, value in values.items()}
     for _ in range(MOST_MACROS + 1):
-        outcome = _call("render", template, values, answers)
+        outcome = _call("render", str(template), plain, answers)
         match outcome:
             case {"text": str(text)}:
-                return _with_parts(text, template, values, answers)
+                source = first_source(template)
+                found = text if source is None else traced(text, source)
+                return _with_parts(found, str(template), values, answers)
             case {"wanted": str(name)}:
-                answers.append(expand(f"{{{{{name}}}}}"))
+                answers.append(str(expand(f"{{{{{name}}}}}")))
     raise InvalidContextTemplateError(f"The story string has more than {MOST_MACROS} macros. Use fewer.")
 
 
@@ -83,15 +100,24 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
     It is rendered once more with marks around them. Where a template has looked at them so that something else came of
     it, what stands in the text only once is known.
     """
-    sourced = {name: value for name, value in values.items() if spans_of(value)}
-    if not sourced:
+    known = {name: value for name, value in values.items() if spans_of(value) or trail_of(value)}
+    if not known:
         return text
     mark = _mark((template, *values.values(), *answers))
-    marked = {name: f"{mark}{value}{mark}" if name in sourced else value for name, value in values.items()}
-    by_text = {str(value): value for value in sourced.values()}
+    marked = {name: f"{mark}{value}{mark}" if name in known else str(value) for name, value in values.items()}
+    by_text = {str(value): value for value in known.values()}
+    source = first_source(text)
     match _call("render", template, marked, answers):
         case {"text": str(found)} if found.replace(mark, "") == text:
-            return joined("", (by_text.get(piece, piece) for piece in found.split(mark)))
+            pieces = found.split(mark)
+            # What stands between two marks is a value, and around them is the template.
+            return joined(
+                "",
+                (
+                    by_text[piece] if place % 2 and piece in by_text else piece if source is None else traced(piece, source)
+                    for place, piece in enumerate(pieces)
+                ),
+            )
     spans: list[Span] = []
     for value in by_text.values():
         for start, end, origin in spans_of(value):
@@ -100,7 +126,7 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
                 at = text.index(said)
                 spans.append((at, at + len(said), origin))
     spans.sort(key=lambda span: span[0])
-    return SourcedText(text, [span for place, span in enumerate(spans) if not place or span[0] >= spans[place - 1][1]])
+    return sourced(text, [span for place, span in enumerate(spans) if not place or span[0] >= spans[place - 1][1]])
 
 
 def _mark(texts: Sequence[str]) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 
 from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.prompt.parts import TracedText
+from tavernkit.prompt.tracing import expanded_by_passes
 from tavernkit.sillytavern.macros.environment import Environment, as_environment
 from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, expanded_card, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
@@ -31,6 +33,8 @@ class LegacyMacros:
         """The text with its macros replaced; the text itself when that would cost too much."""
         if not _may_hold_macros(text):
             return text
+        if isinstance(text, TracedText):
+            return expanded_by_passes(text, self.expand(str(text), environment, on_problem=on_problem))
         on_problem = on_problem or self._on_problem
         read = as_environment(environment)
         try:

@@ -60,7 +60,7 @@ def _value(expansion: MacroExpansion, condition: str, offset: int) -> str:
 def _branches(content: str) -> tuple[str, str | None]:
     """The content before and after the first `{{else}}` that belongs to no `{{if}}` inside; by case, as there."""
     depth = 0
-    found = scan(content, Grammar.V1_19)
+    found = scan(str(content), Grammar.V1_19)
     for call in found.calls:
         if found.unfinished is not None and call.start > found.unfinished:
             break

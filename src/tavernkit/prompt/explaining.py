@@ -1,0 +1,51 @@
+"""What a finished prompt says of where its characters come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.sources import (
+    AnySource,
+    ExplainedMessage,
+    ExplainedSpan,
+    Explanation,
+    FromBlock,
+    FromLore,
+    SourceSpan,
+)
+from tavernkit.prompt.tracing import covering
+
+PROMPT = "prompt"
+"""The role of a text completion, which has none."""
+
+
+def explained(blocks: Iterable[Block], *, is_one_text: bool) -> Explanation:
+    """The blocks that are sent, each as a message, or all of them as one text."""
+    if not is_one_text:
+        return Explanation(messages=tuple(_message(block.role, [block]) for block in blocks))
+    return Explanation(messages=(_message(PROMPT, list(blocks)),))
+
+
+def _message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
+    return ExplainedMessage(
+        role=role,
+        content="".join(block.content for block in blocks),
+        spans=tuple(span for block in blocks for span in _spans(block)),
+    )
+
+
+def _spans(block: Block) -> Iterator[ExplainedSpan]:
+    content, source = block.content, block.source
+    rest = FromBlock(stage=str(source.get("stage") or ""), id=str(source.get("id") or ""))
+    for start, end, origin in covering(block.trail or _lore(block), len(content), rest):
+        yield ExplainedSpan(text=content[start:end], source=origin)
+
+
+def _lore(block: Block) -> Iterator[SourceSpan]:
+    """What a build that was not traced knows."""
+    for part in block.lore_parts:
+        source: AnySource = FromLore(
+            book=part.book, entry=part.source, name=part.name, cause=part.cause, key=part.key
+        )
+        yield part.start, part.end, source

@@ -1,0 +1,247 @@
+"""Texts of a traced build: marking where they come from, and following them through what is done to them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import TypeVar, cast
+
+from tavernkit.prompt.parts import Anchor, TracedText, anchors, joined, spans_of
+from tavernkit.prompt.sources import (
+    AnySource,
+    FromLore,
+    FromMacro,
+    FromRegex,
+    FromTemplate,
+    PassedThrough,
+    SourceSpan,
+)
+from tavernkit.values import Value
+
+V = TypeVar("V", bound=Value)
+S = TypeVar("S", bound=AnySource)
+
+LONGEST_ARGUMENT = 80
+"""Characters that are shown of a macro's argument."""
+
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+
+_PROBE = 12
+"""So many characters in a row are looked for where a text has been changed."""
+
+
+def traced(text: str, source: AnySource) -> str:
+    """The text, all of which comes from one source."""
+    return TracedText(text, spans_of(text), ((0, len(text), source),)) if text else text
+
+
+def trail_of(text: str) -> Sequence[SourceSpan]:
+    """What is known of where the characters of a text come from."""
+    return text.trail if isinstance(text, TracedText) else ()
+
+
+def source_at(text: str, place: int) -> AnySource | None:
+    """The source of one character."""
+    trail = trail_of(text)
+    number = bisect_right(trail, place, key=itemgetter(0)) - 1
+    return trail[number][2] if number >= 0 and place < trail[number][1] else None
+
+
+def first_source(text: str) -> AnySource | None:
+    """The source of the first character that has one."""
+    trail = trail_of(text)
+    return trail[0][2] if trail else None
+
+
+def covering(trail: Iterable[SourceSpan], length: int, rest: AnySource) -> list[SourceSpan]:
+    """The trail of a whole text: what comes from nowhere comes from `rest`; neighbours of one source are one span."""
+    whole: list[SourceSpan] = []
+
+    def add(start: int, end: int, source: AnySource) -> None:
+        if whole and (whole[-1][2] is source or whole[-1][2] == source):
+            whole[-1] = whole[-1][0], end, source
+        else:
+            whole.append((start, end, source))
+
+    at = 0
+    for start, end, source in trail:
+        if start > at:
+            add(at, start, rest)
+        add(start, end, source)
+        at = end
+    if at < length:
+        add(at, length, rest)
+    return whole
+
+
+def passed(text: str, step: PassedThrough) -> str:
+    """A text that a macro or a regex rule has let through; what nobody knows the source of is its own."""
+    trail = [
+        (start, end, source if source is step else source.with_(through=(*source.through, step)))
+        for start, end, source in covering(trail_of(text), len(text), step)
+    ]
+    return TracedText(text, spans_of(text), trail)
+
+
+def clipped(arguments: Iterable[str]) -> tuple[str, ...]:
+    """The arguments of a macro as they are shown."""
+    return tuple(
+        str(argument) if len(argument) <= LONGEST_ARGUMENT else f"{str(argument)[:LONGEST_ARGUMENT]}…"
+        for argument in arguments
+    )
+
+
+def answered(answer: str, name: str, arguments: Sequence[str], inside: AnySource | None) -> str:
+    """What a macro has answered: its own words, or one of its arguments, which keep their sources."""
+    if not answer:
+        return answer
+    others = {
+        id(source): source for argument in arguments for _, _, source in trail_of(argument) if source is not inside
+    }
+    step = FromMacro(name=name, arguments=clipped(arguments), inside=inside, of=tuple(others.values()))
+    if isinstance(answer, TracedText):
+        return passed(answer, step)
+    for argument in arguments if others else ():
+        if argument == answer:
+            return passed(argument, step)
+        if len(argument) > len(answer) and argument.strip() == answer:
+            return passed(argument.strip(), step)
+    return traced(answer, step)
+
+
+def substituted(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
+    """`pattern.sub`, for texts that know where they come from."""
+    if not isinstance(text, TracedText):
+        return pattern.sub(replace, text)
+    pieces: list[str] = []
+    at = 0
+    for match in pattern.finditer(str(text)):
+        pieces += (text[at : match.start()], replace(match))
+        at = match.end()
+    return joined("", (*pieces, text[at:])) if pieces else text
+
+
+def realigned(old: str, new: str, rest: AnySource | None = None) -> str:
+    """`new`, which something has made of `old`: what stands in both, in its order, has the same source; anything else
+    comes from `rest`."""
+    if isinstance(new, TracedText) or not isinstance(old, TracedText):
+        return new
+    plain = str(old)
+    trail: list[SourceSpan] = []
+    at = place = 0
+    while place < len(new):
+        length = _common(plain, at, new, place)
+        if length:
+            trail += [(start + place, end + place, source) for start, end, source in trail_of(old[at : at + length])]
+            at, place = at + length, place + length
+            continue
+        found = plain.find(new[place : place + _PROBE], at)
+        if found >= 0:
+            at = found
+            continue
+        place = _next_found(plain, at, new, place)
+    text = TracedText(new, (), trail)
+    return text if rest is None else TracedText(new, (), covering(trail, len(new), rest))
+
+
+def expanded_by_passes(old: str, new: str) -> str:
+    """What an engine has made of a text that cannot say which macro gave what: what stands between the macros is found
+    again, and what is between that comes from the macros there."""
+    if not isinstance(old, TracedText) or old == new:
+        return old if old == new else new
+    plain = str(old)
+    pieces: list[str] = []
+    at = place = 0
+    for anchor in (*anchors(plain, new, ()), Anchor(len(plain), len(plain), len(new), len(new))):
+        pieces.append(answered(new[place : anchor.new], _first_name(plain[at : anchor.old]), (), source_at(old, at)))
+        pieces.append(old[anchor.old : anchor.old_end])
+        at, place = anchor.old_end, anchor.new_end
+    return joined("", pieces)
+
+
+def _first_name(macros: str) -> str:
+    found = _NAME.search(macros)
+    return found[0] if found else ""
+
+
+def _common(old: str, at: int, new: str, place: int) -> int:
+    """How many characters two texts have in common from two places on."""
+    low, high = 0, min(len(old) - at, len(new) - place)
+    if old[at : at + high] == new[place : place + high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if old[at : at + middle] == new[place : place + middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _next_found(old: str, at: int, new: str, place: int) -> int:
+    """The next place of a text from which it goes on as the old one does."""
+    for later in range(place + 1, len(new)):
+        if old.find(new[later : later + _PROBE], at) >= 0:
+            return later
+    return len(new)
+
+
+def with_reason(text: str, entry: FromLore) -> str:
+    """The text of a lore entry, which is now known to be in the prompt for a reason, wherever it is named."""
+    if not isinstance(text, TracedText):
+        return text
+    known: dict[int, AnySource] = {}
+    trail = [(start, end, _renamed(source, entry, known)) for start, end, source in text.trail]
+    return TracedText(text, text.spans, trail)
+
+
+def _renamed(source: S, entry: FromLore, known: dict[int, AnySource]) -> S:
+    changed: AnySource | None = known.get(id(source))
+    if changed is None:
+        changed = source
+        if isinstance(source, FromLore) and (source.book, source.entry) == (entry.book, entry.entry):
+            changed = entry.with_(through=source.through)
+        if changed.through:
+            changed = changed.with_(through=tuple(_renamed(step, entry, known) for step in changed.through))
+        if isinstance(changed, FromMacro | FromRegex) and changed.inside is not None:
+            changed = changed.with_(inside=_renamed(changed.inside, entry, known))
+        if isinstance(changed, FromMacro) and changed.of:
+            changed = changed.with_(of=tuple(_renamed(one, entry, known) for one in changed.of))
+        known[id(source)] = changed
+    return cast("S", changed)
+
+
+def pieces_at(pattern: re.Pattern[str], text: str) -> list[str]:
+    """`pattern.split`, for texts that know where they come from."""
+    if not isinstance(text, TracedText):
+        return pattern.split(text)
+    pieces: list[str] = []
+    at = 0
+    for match in pattern.finditer(str(text)):
+        pieces.append(text[at : match.start()])
+        at = match.end()
+    return [*pieces, text[at:]]
+
+
+NAME = FromTemplate(what="name")
+"""The source of the name that stands before somebody's words."""
+
+
+def labelled(name: str, text: str) -> str:
+    """What somebody says, behind their name."""
+    return beside(f"{name}: ", text, NAME) + text
+
+
+def beside(written: str, text: str, source: AnySource) -> str:
+    """What is written beside a text, which says where it comes from if the text does."""
+    return traced(written, source) if isinstance(text, TracedText) else written
+
+
+def traced_fields(value: V, names: Iterable[str], source_of: Callable[[str], AnySource]) -> V:
+    """The value with the texts of these fields marked."""
+    changes: Mapping[str, str] = {
+        name: traced(text, source_of(name)) for name in names if isinstance(text := getattr(value, name), str) and text
+    }
+    return value.with_(**changes) if changes else value
