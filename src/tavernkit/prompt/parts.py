@@ -147,6 +147,10 @@ class TracedText(SourcedText):
             at += len(piece) + len(sep)
         return cut
 
+    def translate(self, table: Any, /) -> str:
+        text = str.translate(self, table)
+        return TracedText(text, (), self.trail) if len(text) == len(self) else text
+
     def partition(self, sep: str, /) -> tuple[str, str, str]:
         return self._parted(self.find(sep), len(sep))
 
@@ -264,15 +268,19 @@ def joined(separator: str, texts: Iterable[str]) -> str:
     return SourcedText(whole, spans) if spans else whole
 
 
-def lines_joined(lines: Sequence[str]) -> str:
-    """The lines that a text was split into; the breaks between them come from where the lines come from."""
+def lines_joined(lines: Sequence[str], split: str = "") -> str:
+    """The lines that a text was `split` into, each of them changed; the breaks between them are those of that text, or
+    else come from where the line before them comes from."""
     if not any(isinstance(line, TracedText) for line in lines):
         return "\n".join(lines)
     trail: list[SourceSpan] = []
-    at = 0
+    at, place = 0, -1
     for number, line in enumerate(lines):
         if number:
-            if trail and trail[-1][1] == at:
+            place = split.find("\n", place + 1)
+            if place >= 0 and isinstance(split, TracedText):
+                trail += [(start + at, end + at, source) for start, end, source in _cut_out(split.trail, place, place + 1)]
+            elif trail and trail[-1][1] == at:
                 trail[-1] = trail[-1][0], at + 1, trail[-1][2]
             at += 1
         if isinstance(line, TracedText):

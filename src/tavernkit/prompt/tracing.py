@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import TypeVar, cast
 
@@ -28,8 +29,9 @@ LONGEST_ARGUMENT = 80
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
+_MOST_COMPARED = 250_000
 _PROBE = 12
-"""So many characters in a row are looked for where a text has been changed."""
+"""Short texts are compared as a whole; in longer ones, so many characters in a row are looked for where they differ."""
 
 
 def traced(text: str, source: AnySource) -> str:
@@ -74,6 +76,22 @@ def covering(trail: Iterable[SourceSpan], length: int, rest: AnySource) -> list[
     if at < length:
         add(at, length, rest)
     return whole
+
+
+def filled_up(text: str, source: AnySource | None = None) -> str:
+    """The text, in which what nobody knows the source of comes from `source`, or from where the text beside it does."""
+    if not isinstance(text, TracedText):
+        return text if source is None else traced(text, source)
+    trail: list[SourceSpan] = []
+    at = 0
+    for start, end, known in (*text.trail, (len(text), len(text), None)):
+        rest = source or (trail[-1][2] if trail else known)
+        if start > at and rest is not None:
+            trail.append((at, start, rest))
+        if known is not None:
+            trail.append((start, end, known))
+        at = end
+    return TracedText(text, text.spans, trail)
 
 
 def passed(text: str, step: PassedThrough) -> str:
@@ -128,29 +146,43 @@ def realigned(old: str, new: str, rest: AnySource | None = None) -> str:
     comes from `rest`."""
     if isinstance(new, TracedText) or not isinstance(old, TracedText):
         return new
-    plain = str(old)
-    trail: list[SourceSpan] = []
+    trail = [
+        (start + place, end + place, source)
+        for at, place, length in _alike(str(old), new)
+        for start, end, source in trail_of(old[at : at + length])
+    ]
+    return TracedText(new, (), trail if rest is None else covering(trail, len(new), rest))
+
+
+def _alike(old: str, new: str) -> Iterator[tuple[int, int, int]]:
+    """The stretches that two texts have in common, in their order: their places in both, and their lengths."""
+    if old == new:
+        yield 0, 0, len(new)
+        return
+    if len(old) * len(new) <= _MOST_COMPARED:
+        yield from SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+        return
     at = place = 0
     while place < len(new):
-        length = _common(plain, at, new, place)
+        length = _common(old, at, new, place)
         if length:
-            trail += [(start + place, end + place, source) for start, end, source in trail_of(old[at : at + length])]
+            yield at, place, length
             at, place = at + length, place + length
             continue
-        found = plain.find(new[place : place + _PROBE], at)
+        found = old.find(new[place : place + _PROBE], at)
         if found >= 0:
             at = found
-            continue
-        place = _next_found(plain, at, new, place)
-    text = TracedText(new, (), trail)
-    return text if rest is None else TracedText(new, (), covering(trail, len(new), rest))
+        else:
+            place = _next_found(old, at, new, place)
 
 
 def expanded_by_passes(old: str, new: str) -> str:
     """What an engine has made of a text that cannot say which macro gave what: what stands between the macros is found
     again, and what is between that comes from the macros there."""
-    if not isinstance(old, TracedText) or old == new:
-        return old if old == new else new
+    if isinstance(new, TracedText) or not isinstance(old, TracedText):
+        return new
+    if old == new:
+        return old
     plain = str(old)
     pieces: list[str] = []
     at = place = 0
@@ -214,9 +246,7 @@ def _renamed(source: S, entry: FromLore, known: dict[int, AnySource]) -> S:
 
 
 def pieces_at(pattern: re.Pattern[str], text: str) -> list[str]:
-    """`pattern.split`, for texts that know where they come from."""
-    if not isinstance(text, TracedText):
-        return pattern.split(text)
+    """What stands before, between and behind the matches of a pattern."""
     pieces: list[str] = []
     at = 0
     for match in pattern.finditer(str(text)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tavernkit.prompt.tracing import substituted
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
@@ -42,7 +43,7 @@ def take_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
         thoughts.append(match[1])
         return ""
 
-    return _THOUGHTS.sub(take, text), tuple(thoughts)
+    return substituted(_THOUGHTS, take, text), tuple(thoughts)
 
 
 def _message(part: str) -> ChatMLMessage:

@@ -9,8 +9,10 @@ from tavernkit.errors import MissingInputError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.parts import SourcedText, carried
+from tavernkit.prompt.parts import SourcedText, TracedText, carried
+from tavernkit.prompt.sources import AnySource, FromCard, FromPreset, FromTemplate
 from tavernkit.prompt.tokens import attachment_tokens
+from tavernkit.prompt.tracing import expanded_by_passes, traced
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
@@ -46,7 +48,7 @@ class Workbench:
 
     `parts` holds the lines by the names that the order of the settings uses. `cards` is the template, None for the
     older way; `has_template` says whether the settings have one, which a utility character may put aside. `said` are
-    the sources of messages by their ids. `chats` are the lines of the chat, `left_out` those that have no room (and
+    the sources of messages by their ids, and in a traced build `trails` their texts, which know theirs. `chats` are the lines of the chat, `left_out` those that have no room (and
     `evicted` their blocks), `summed_up` those for which `memories` are told. `tokens` is what the prompt will cost, as
     far as it is known, and `formed_tokens` what it costs when it stands.
     """
@@ -61,6 +63,7 @@ class Workbench:
         self.lore: LorebookResult | None = None
         self.depth_lore: list[ActiveLore] = []
         self.said: dict[str, tuple[str, Message]] = {}
+        self.trails: dict[str, str] = {}
         self.trigger_prompts: dict[str, str] = {}
         self.script_time = TimeBudget(SCRIPT_SECONDS)
         self.chats: list[Line] = []
@@ -99,7 +102,32 @@ class Workbench:
             expanded = expand(text, self.scene, CBSOptions(strict=is_strict, **options))
         except CBSError as error:
             ctx.fail(error)
+        if ctx.is_traced:
+            expanded = expanded_by_passes(text, expanded)
         return carried(text, expanded) if isinstance(text, SourcedText) else expanded
+
+    def marked(self, ctx: Context, text: str, source: AnySource) -> str:
+        """The text, which in a traced build says where it comes from."""
+        return traced(text, source) if ctx.is_traced and not isinstance(text, TracedText) else text
+
+    def written(self, ctx: Context, text: str, what: str) -> str:
+        """What the platform itself writes."""
+        return traced(text, FromTemplate(what=what)) if ctx.is_traced else text
+
+    def from_card(self, ctx: Context, field: str) -> str:
+        """A text of the character."""
+        text: str = getattr(self.character, field)
+        return self.marked(ctx, text, self.of_card(ctx, field)) if ctx.is_traced else text
+
+    def from_settings(self, ctx: Context, field: str) -> str:
+        """A text of the settings."""
+        text: str = getattr(self.settings, field)
+        return traced(text, FromPreset(prompt=field)) if ctx.is_traced else text
+
+    def of_card(self, ctx: Context, field: str) -> FromCard:
+        """A field of the character as a source."""
+        version = "" if ctx.character is None else ctx.character.character_version
+        return FromCard(character=self.character.name, field=field, version=version)
 
     def line(self, ctx: Context, role: str, content: str, source: str, **fields: Any) -> Line:
         """A line that knows which stage made it; its slot is the first word of its source unless one is given."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from tavernkit.prompt.parts import lines_joined
 from tavernkit.risuai.arrays import parse_array
 from tavernkit.risuai.cbs.when import WhenCondition, is_true, read_condition
 from tavernkit.risuai.scene import RisuScene
@@ -113,7 +114,8 @@ def _nothing(_: str) -> str:
 def _trim_lines(body: str) -> str:
     if "\n" not in body:
         return js_trim(body)
-    return js_trim("\n".join([line.lstrip(JS_WHITESPACE) for line in js_trim(body).split("\n")]))
+    text = js_trim(body)
+    return js_trim(lines_joined([line.lstrip(JS_WHITESPACE) for line in text.split("\n")], text))
 
 
 def _side(place: int, *, keeps: bool = False) -> Callable[[str], str]:

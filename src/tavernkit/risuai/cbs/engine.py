@@ -6,11 +6,14 @@ from functools import cache
 
 from tavernkit.load_hooks import LoadScope
 from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.prompt.parts import TracedText
+from tavernkit.prompt.tracing import answered, filled_up, first_source, realigned
 from tavernkit.risuai.cbs.environment import CBSEnvironment, as_environment
+from tavernkit.risuai.cbs.following import TracedParse
 from tavernkit.risuai.cbs.functions import BUILTIN
 from tavernkit.risuai.cbs.limits import Fuel, OutOfFuel
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.cbs.parse import SHOWN, Circumstances, Lineage, parse
+from tavernkit.risuai.cbs.parse import SHOWN, Circumstances, Lineage, TextParse, parse
 from tavernkit.risuai.cbs.registry import Functions
 from tavernkit.risuai.cbs.scanner import ScriptCache
 from tavernkit.risuai.errors import CBSError
@@ -48,11 +51,13 @@ class CBS:
             functions=self.functions.table,
             cache=self._cache,
             fuel=Fuel(text),
+            parser=TracedParse if isinstance(text, TracedText) else TextParse,
             tell=None if environment.options.quietly else environment.scene.on_problem,
         )
         lineage = Lineage(environment.options)
         try:
-            return join_halves(parse(text, circumstances, lineage, environment.temporary, is_outermost=True))
+            parsed = parse(text, circumstances, lineage, environment.temporary, is_outermost=True)
+            return _followed(text, parsed) if isinstance(text, TracedText) else join_halves(parsed)
         except OutOfFuel:
             is_strict, snippet = environment.options.strict, text[:SHOWN]
             if environment.scene.on_problem is not None:
@@ -61,6 +66,15 @@ class CBS:
             if is_strict:
                 raise CBSError(_TOO_DEAR) from None
             return text
+
+
+def _followed(text: str, parsed: str) -> str:
+    """What has become of a text that knows where it comes from. Braces that are left as they are belong to the text
+    around them."""
+    if not isinstance(parsed, TracedText):
+        return answered(join_halves(parsed), "return", (), first_source(text))
+    whole = realigned(parsed, join_halves(str(parsed)))
+    return filled_up(whole if whole != parsed else parsed)
 
 
 @cache

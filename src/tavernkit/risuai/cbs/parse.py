@@ -43,13 +43,14 @@ SHOWN: Final = 80
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Circumstances:
-    """What all parses that come from one text share; `text` is that text."""
+    """What all parses that come from one text share; `text` is that text, and `parser` what parses each of them."""
 
     text: str
     scene: RisuScene
     functions: Mapping[str, CBSFunction]
     cache: ScriptCache
     fuel: Fuel
+    parser: type[TextParse]
     tell: ProblemHandler | None = None
 
 
@@ -71,7 +72,7 @@ class Lineage:
         return Lineage(options, parses=self.parses)
 
 
-class _Frame:
+class Frame:
     """A text that is still open: the whole, what follows a `{{` (`is_macro`), or a block's.
 
     Without a block and not a macro's, it is what the head of a block opened inside a raw block.
@@ -96,9 +97,9 @@ def parse(
         return _refuse_to_parse(circumstances, lineage)
     if "{" not in text and "<" not in text:
         return text
-    script = circumstances.cache.script_of(text)
+    script = circumstances.cache.script_of(str(text))
     circumstances.fuel.burn_for(text, len(script))
-    run = _Parse(script, circumstances, lineage, temporary, text if is_outermost else None)
+    run = circumstances.parser(script, circumstances, lineage, temporary, text, is_outermost=is_outermost)
     try:
         return run.expand()
     except ParseReturn as returned:
@@ -117,7 +118,7 @@ def _refuse_to_parse(circumstances: Circumstances, lineage: Lineage) -> str:
     return TOO_MANY_PARSES
 
 
-class _Parse:
+class TextParse:
     """The state of a parse: the frames that are open, and what is still to be read."""
 
     def __init__(
@@ -126,16 +127,18 @@ class _Parse:
         circumstances: Circumstances,
         lineage: Lineage,
         temporary: dict[str, str],
-        source: str | None,
+        text: str,
+        *,
+        is_outermost: bool,
     ) -> None:
         self._circumstances = circumstances
         self._fuel = circumstances.fuel
         self._lineage = lineage
         self._defined = {} if lineage.defined is None else lineage.defined
         self._is_strict = lineage.options.strict
-        self._source = source
+        self._source = text if is_outermost else None
         self._reading = Reading(script)
-        self._frames = [_Frame(0, False, None)]
+        self._frames = [Frame(0, False, None)]
         self._is_raw = False
         self._tag_step = 0
         # One for all macros of the parse: what changes from one to the next is the text and the arguments.
@@ -193,7 +196,7 @@ class _Parse:
 
     def _open_macro(self) -> None:
         step = self._reading.place if self._is_strict else 0
-        self._frames.append(_Frame(step, len(self._frames) < DEEPEST_FRAME, None))
+        self._frames.append(Frame(step, len(self._frames) < DEEPEST_FRAME, None))
 
     def _close_macro(self, brace: Brace) -> None:
         frame = self._frames.pop()
@@ -270,7 +273,7 @@ class _Parse:
         self._open_block(block)
 
     def _open_block(self, block: CBSBlock | None) -> None:
-        self._frames.append(_Frame(self._tag_step, False, block))
+        self._frames.append(Frame(self._tag_step, False, block))
 
     def _end_block(self, end: BlockEnd) -> None:
         frame = self._frames[-1]
@@ -286,13 +289,17 @@ class _Parse:
             return
         if block.is_raw:
             self._is_raw = False
-        body = block.finish(body)
+        body = self._finished(block, body, end)
         if isinstance(block, Each):
             self._reading.insert(self._repeated(block, body), self._fuel)
         elif isinstance(block, Function):
             self._defined[block.function] = body
         else:
             self._append(body)
+
+    def _finished(self, block: CBSBlock, body: str, end: BlockEnd) -> str:
+        """What a block makes of its body, when its end has been read."""
+        return block.finish(body)
 
     def _repeated(self, each: Each, body: str) -> str:
         return each.finish_all("".join([self._replaced(body, each.slot, item) for item in each.items]))
@@ -320,7 +327,7 @@ class _Parse:
     def _append(self, text: str) -> None:
         self._frames[-1].pieces.append(text)
 
-    def _joined(self, frame: _Frame) -> str:
+    def _joined(self, frame: Frame) -> str:
         text = "".join(frame.pieces)
         self._fuel.burn(len(text))
         return text
@@ -340,7 +347,7 @@ class _Parse:
         if block is None or block.name != "when":
             self._complain("{{:else}} stands outside of {{#when}}", "else", head.source)
 
-    def _complain_of_unclosed(self, frame: _Frame) -> None:
+    def _complain_of_unclosed(self, frame: Frame) -> None:
         self._tag_step = frame.step
         if frame.block is None:
             opening = "{{" + "".join(frame.pieces)[:SHOWN].partition("\n")[0]

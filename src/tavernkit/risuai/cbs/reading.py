@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import length_hint
 from typing import Final
 
@@ -33,7 +33,7 @@ class Reading:
         """Read this text next, as if it were written here."""
         if not text:
             return
-        script = scan(text)
+        script = self._scanned(text)
         fuel.burn_for(text, len(script))
         self._drop_ended()
         last = script[-1]
@@ -41,12 +41,18 @@ class Reading:
             around, steps = self._open[-1]
             rest = len(around) - length_hint(steps)
             if source_of(around[rest]).startswith(_HALVES_OF_BRACES[last[-1]]):
-                text += "".join(map(source_of, around[rest:]))
-                script = scan(text)
+                text = self._with(text, map(source_of, around[rest:]))
+                script = self._scanned(text)
                 fuel.burn_for(text, len(script))
                 self._open.pop()
         self.steps = iter(script)
         self._open.append((script, self.steps))
+
+    def _scanned(self, text: str) -> CBSScript:
+        return scan(text)
+
+    def _with(self, text: str, others: Iterable[str]) -> str:
+        return text + "".join(others)
 
     def _drop_ended(self) -> None:
         while self._open and not length_hint(self._open[-1][1]):

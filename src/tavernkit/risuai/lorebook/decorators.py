@@ -8,7 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from tavernkit.prompt.parts import carried, joined, spans_of
+from tavernkit.prompt.parts import TracedText, carried, joined, spans_of
+from tavernkit.prompt.tracing import realigned
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
@@ -42,17 +43,22 @@ class LoreInjection(Value, frozen=True, kw_only=True):
                 return put_in(text, self.param, addition)
 
 
+def is_known(text: str) -> bool:
+    """Whether a text knows where its characters come from."""
+    return isinstance(text, TracedText) or bool(spans_of(text))
+
+
 def put_in(text: str, mark: str, addition: str) -> str:
     """The text with the addition where the mark is first, as JavaScript replaces it; both keep their parts."""
     result = replace_first(text, mark, addition)
-    if not (spans_of(text) or spans_of(addition)):
+    if not (is_known(text) or is_known(addition)):
         return result
     place = text.find(mark)
     if place < 0:
         return text
     before, behind = text[:place], text[place + len(mark) :]
     put = result[place : len(result) - len(behind)]
-    return joined("", (before, carried(addition, put), behind))
+    return joined("", (before, carried(addition, realigned(addition, put)), behind))
 
 
 ROLES = ("user", "assistant", "system")

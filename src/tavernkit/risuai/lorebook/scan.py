@@ -281,6 +281,7 @@ class _Scan:
             cause=note.cause,
             key=note.key,
             is_said_by_lore=note.place is not None and note.place >= self.message_count,
+            found_at=note.place,
             books=self.books,
         )
         self.restless.discard(index)

@@ -8,10 +8,14 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import RegexError, RegexTimeout
+from tavernkit.prompt.parts import TracedText
+from tavernkit.prompt.sources import FromRegex
+from tavernkit.prompt.tracing import realigned
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.regex_script import RisuRegexScript
+from tavernkit.risuai.regex_scripts.following import replaced
 from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.triggers import TriggerBudget, run_triggers
@@ -140,12 +144,12 @@ class _Run:
 
     def _first_found(self, patterns: tuple[JsRegex, ...], text: str) -> int | None:
         if len(text) > _REMEMBERED_LENGTH:
-            return first_found(patterns, text, limit=self._budget.regex_limit(text))
-        return _remembered_first(patterns, text)
+            return first_found(patterns, str(text), limit=self._budget.regex_limit(text))
+        return _remembered_first(patterns, str(text))
 
     def _try(self, script: PreparedScript, text: str) -> str:
         try:
-            changed = self._apply(script, text)
+            changed = realigned(text, self._apply(script, text), FromRegex(script=script.name))
         except RegexTimeout as error:
             self._tell(script, "regex_timeout", str(error))
         except RegexError as error:
@@ -162,8 +166,8 @@ class _Run:
         source = self._expand(script.pattern) if script.expands_pattern else script.pattern
         pattern = compile_regex(source, script.flags)
         if not script.looks_first:
-            return self._expand(self._replace(pattern, text, script.replacement))
-        found = pattern.find_all(text, limit=self._budget.regex_limit(text))
+            return self._expand(self._replace(script, pattern, text))
+        found = pattern.find_all(str(text), limit=self._budget.regex_limit(text))
         if not found:
             return text if script.repeats_back is None else self._repeat_back(pattern, script.repeats_back, text)
         # Looking leaves its mark on a pattern: the next use of a sticky one begins where this one ended.
@@ -173,10 +177,10 @@ class _Run:
             return text
         if script.injects and self._options.chat_index != -1:
             self._keep(text)
-            return self._replace(pattern, text, "", last)
+            return self._replace(script, pattern, text, "", last)
         if script.moves is not None:
             return self._move(script, pattern, text, last)
-        return self._expand(self._replace(pattern, text, script.replacement, last))
+        return self._expand(self._replace(script, pattern, text, start=last))
 
     def _choose_emotion(self, name: str) -> None:
         character = self._scene.character
@@ -189,13 +193,13 @@ class _Run:
         place = self._options.chat_index
         if not 0 <= place < len(messages):
             raise _NotAppliedError("script_without_message", f"The chat has no message at {place}.")
-        messages[place] = messages[place].with_(data=text)
+        messages[place] = messages[place].with_(data=str(text))
 
     def _move(self, script: PreparedScript, pattern: JsRegex, text: str, last: int) -> str:
-        found = pattern.find_all(text, start=last, limit=self._budget.regex_limit(text))
+        found = pattern.find_all(str(text), start=last, limit=self._budget.regex_limit(text))
         is_sticky = script.keeps_its_place and "g" not in script.flags
         after = found[0].end if found and is_sticky else 0
-        moved = self._replace(pattern, text, "", after)
+        moved = self._replace(script, pattern, text, "", after)
         for match in found:
             line = _fill(script.replacement, match, limit=self._budget.regex_limit(match.text))
             moved = f"{line}\n{moved}" if script.moves == "top" else f"{moved}\n{line}"
@@ -244,8 +248,17 @@ class _Run:
             raise _NotAppliedError("script_without_message", f"The character has no greeting at {index}.")
         return self._scene.greeting
 
-    def _replace(self, pattern: JsRegex, text: str, replacement: str, start: int = 0) -> str:
-        return pattern.replace(text, replacement, start=start, limit=self._budget.regex_limit(text))
+    def _replace(
+        self, script: PreparedScript, pattern: JsRegex, text: str, replacement: str | None = None, start: int = 0
+    ) -> str:
+        written = script.replacement if replacement is None else replacement
+        changed = pattern.replace(str(text), written, start=start, limit=self._budget.regex_limit(text))
+        if not isinstance(text, TracedText):
+            return changed
+        if changed == text:
+            return text
+        cuts, _ = pattern.cut(str(text), limit=self._budget.regex_limit(text))
+        return replaced(text, changed, cuts, written, FromRegex(script=script.name))
 
     def _expand(self, text: str) -> str:
         return expand(text, self._scene, self._options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import FromTrigger
+from tavernkit.prompt.tracing import labelled
 from tavernkit.risuai.chat_ml import START, parse_chat_ml
 from tavernkit.risuai.settings import PromptCard
 from tavernkit.risuai.stages.lore import lore_line
@@ -39,7 +41,7 @@ def compilation(ctx: Context) -> None:
     _place_depth_lore(ctx, bench)
     _place_trigger_prompts(ctx, bench)
     if ctx.generation_type == "continue" and _continues(bench.settings.model):
-        bench.parts[LAST_PART].append(bench.line(ctx, "system", CONTINUE, "continue"))
+        bench.parts[LAST_PART].append(bench.line(ctx, "system", bench.written(ctx, CONTINUE, "continue"), "continue"))
     formed = FormedPrompt(joins=joins_system_messages(bench.settings.model))
     if bench.cards is None:
         for name in (*bench.settings.order, LAST_PART):
@@ -52,7 +54,8 @@ def compilation(ctx: Context) -> None:
     formed.trim_texts()
     note = bench.character.depth_prompt
     if note is not None and note.prompt:
-        line = bench.line(ctx, "system", bench.expand(ctx, note.prompt), "depth_prompt")
+        prompt = bench.marked(ctx, note.prompt, bench.of_card(ctx, "depth_prompt"))
+        line = bench.line(ctx, "system", bench.expand(ctx, prompt), "depth_prompt")
         spliced(formed.lines, len(formed.lines) - note.depth, line)
     bench.formed_tokens = bench.costs(formed.lines)
     _make_blocks(ctx, bench, formed.lines)
@@ -94,7 +97,8 @@ def _place_depth_lore(ctx: Context, bench: Workbench) -> None:
 def _place_trigger_prompts(ctx: Context, bench: Workbench) -> None:
     """What `start` triggers want to be said; a template has no place for what stands around the last message."""
     for location, text in bench.trigger_prompts.items():
-        line = bench.line(ctx, "system", text, f"trigger:{location}")
+        said = bench.marked(ctx, text, FromTrigger(place=location))
+        line = bench.line(ctx, "system", said, f"trigger:{location}")
         match location:
             case "promptend":
                 bench.parts[LAST_PART].append(line)
@@ -150,9 +154,9 @@ def _systemize(lines: Iterable[Line]) -> None:
         if line.role not in ("user", "assistant"):
             continue
         if line.name is not None and line.name.startswith("example_"):
-            line.content = f"{line.name}: " + line.content
+            line.content = labelled(line.name, line.content)
         elif not line.has_name_in_text:
-            line.content = f"{line.role}: " + line.content
+            line.content = labelled(line.role, line.content)
         line.role = "system"
         line.memo = None
         line.name = None

@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import lines_joined
+from tavernkit.prompt.tracing import labelled, substituted
 from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.chat_ml import take_thoughts
+from tavernkit.risuai.lorebook.decorators import put_in
 from tavernkit.risuai.stages.scripts import run_phase, run_scripts
+from tavernkit.risuai.stages.tracing import traced_message
 from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
 from tavernkit.risuai.workbench import Workbench
-from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, replace_first
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
 OPENING = "system"
 """The role of what opens an example."""
@@ -45,7 +49,8 @@ def history(ctx: Context) -> None:
 
 def _examples(ctx: Context, bench: Workbench) -> Iterator[Line]:
     character = bench.character
-    for place, (role, content) in enumerate(_split_examples(character.example_message, character.name)):
+    examples = bench.from_card(ctx, "example_message")
+    for place, (role, content) in enumerate(_split_examples(examples, character.name)):
         if role == OPENING:
             yield _header(ctx, bench, f"{HEADER}Example")
         else:
@@ -55,17 +60,21 @@ def _examples(ctx: Context, bench: Workbench) -> Iterator[Line]:
 
 def _header(ctx: Context, bench: Workbench, memo: str) -> Line:
     group = "history" if memo == HEADER else "examples"
-    return bench.line(ctx, "system", HEADER_TEXT, "new_chat", memo=memo, group=group)
+    text = bench.written(ctx, HEADER_TEXT, "new chat")
+    return bench.line(ctx, "system", text, "new_chat", memo=memo, group=group)
 
 
 def _greeting(ctx: Context, bench: Workbench) -> Line:
-    text = run_scripts(ctx, bench, bench.expand(ctx, bench.scene.greeting), "editprocess")
-    ctx.greeting = text
+    number = bench.scene.chat.greeting_index
+    field = "first_message" if number < 0 else f"alternate_greetings[{number}]"
+    greeting = bench.marked(ctx, bench.scene.greeting, bench.of_card(ctx, field))
+    text = run_scripts(ctx, bench, bench.expand(ctx, greeting), "editprocess")
+    ctx.greeting = str(text)
     named = bench.has_template and bench.settings.prompt.send_name
     return bench.line(
         ctx,
         "assistant",
-        f"{bench.character.name}: {text}" if named else text,
+        labelled(bench.character.name, text) if named else text,
         "greeting",
         has_name_in_text=named,
         group="history",
@@ -88,13 +97,13 @@ def _told(messages: Sequence[RisuMessage]) -> list[RisuMessage]:
 
 
 def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -> Line:
-    text = bench.expand(ctx, message.data, role=message.role, quietly=True)
+    text = bench.expand(ctx, traced_message(ctx, bench, message), role=message.role, quietly=True)
     text = run_scripts(ctx, bench, text, "editprocess", chat_index=place, chat_role=message.role)
-    text = _INLAY.sub("", text)
+    text = substituted(_INLAY, _nothing, text)
     role = "user" if message.role == "user" else "assistant"
     if bench.has_template and bench.settings.prompt.send_name:
-        named = bench.expand(ctx, bench.settings.named_message or NAMED_MESSAGE)
-        text = replace_first(named, "{{slot}}", text)
+        format = bench.from_settings(ctx, "named_message") or bench.written(ctx, NAMED_MESSAGE, "named message")
+        text = put_in(bench.expand(ctx, format), "{{slot}}", text)
         role = bench.settings.named_message_role
         role = role if role in ("user", "system") else "assistant"
     text, thoughts = take_thoughts(text)
@@ -102,7 +111,7 @@ def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -
     return bench.line(
         ctx,
         role,
-        _ASSET_PROMPT.sub("", text),
+        substituted(_ASSET_PROMPT, _nothing, text),
         source or f"trigger:message:{place}",
         slot="history",
         memo=message.id or f"trigger-{place}",
@@ -129,8 +138,12 @@ def _split_examples(text: str, character_name: str) -> list[tuple[str, str]]:
             found.append((role, line.split(":")[1].lstrip(JS_WHITESPACE)))
         elif found and found[-1][0] != OPENING:
             role, content = found[-1]
-            found[-1] = role, f"{content}\n{line}"
+            found[-1] = role, lines_joined((content, line))
     return found
+
+
+def _nothing(_: re.Match[str]) -> str:
+    return ""
 
 
 def _speaker(line: str, character_name: str) -> str | None:

@@ -6,6 +6,7 @@ from tavernkit.injections import Injection
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import place_in_chat
+from tavernkit.prompt.sources import FromInjection
 from tavernkit.risuai.workbench import Workbench
 
 CHARACTER = "description"
@@ -21,7 +22,7 @@ def injections(ctx: Context) -> None:
                 f"{wanted.id} is not searched for lore: RisuAI looks only at the chat.",
                 injection=wanted.id,
             )
-        content = bench.expand(ctx, wanted.content)
+        content = bench.expand(ctx, bench.marked(ctx, wanted.content, FromInjection(id=wanted.id)))
         if wanted.position == "none" or not content.strip():
             continue
         block = ctx.new_block(

@@ -8,6 +8,9 @@ from tavernkit.characters.character import Character
 from tavernkit.errors import MissingInputError
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import TracedText
+from tavernkit.prompt.sources import FromHistory, FromPreset
+from tavernkit.prompt.tracing import traced_fields
 from tavernkit.risuai.book_import import module_of_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.chat import RisuChat, RisuMessage
@@ -42,6 +45,8 @@ def hooks(ctx: Context) -> None:
     bench.settings = ctx.preset
     bench.scene = _scene(ctx, bench)
     bench.cards = _cards(bench)
+    if ctx.is_traced and bench.cards is not None:
+        bench.cards = tuple(_marked(card, place) for place, card in enumerate(bench.cards))
     _warn_of_unsupported(ctx, bench)
     _take_message(ctx, bench)
 
@@ -106,6 +111,12 @@ def _cards(bench: Workbench) -> tuple[PromptCard, ...] | None:
     return (*cards, PromptCard(type="postEverything"))
 
 
+def _marked(card: PromptCard, place: int) -> PromptCard:
+    """A card of the template whose texts say that they are its."""
+    source = FromPreset(prompt=f"card:{place}:{card.type}", name=card.name)
+    return traced_fields(card, ("text", "inner_format", "default_text"), lambda _: source)
+
+
 def _take_message(ctx: Context, bench: Workbench) -> None:
     """What the user says now passes the `input` triggers and the scripts for input, and joins the chat."""
     scene = bench.scene
@@ -113,12 +124,16 @@ def _take_message(ctx: Context, bench: Workbench) -> None:
         return
     if ctx.message:
         run_phase(ctx, bench, "input")
-    text = run_scripts(ctx, bench, ctx.message, "editinput")
-    said = Message(role="user", content=text, attachments=ctx.attachments)
     number = len(ctx.history)
+    message = bench.marked(ctx, ctx.message, FromHistory(message=number))
+    text = run_scripts(ctx, bench, message, "editinput")
+    said = Message(role="user", content=str(text), attachments=ctx.attachments)
     id = message_id(said, number)
-    scene.chat.messages.append(RisuMessage(role="user", data=text, time=ctx.clock().timestamp() * 1000, id=id))
+    moment = ctx.clock().timestamp() * 1000
+    scene.chat.messages.append(RisuMessage(role="user", data=said.content, time=moment, id=id))
     bench.said[id] = f"message:{number}", said
+    if isinstance(text, TracedText):
+        bench.trails[id] = text
 
 
 def _warn_of_unsupported(ctx: Context, bench: Workbench) -> None:

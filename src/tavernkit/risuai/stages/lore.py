@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable
 
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import FromPersona
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lorebook import scan
 from tavernkit.risuai.lorebook.result import ActiveLore
 from tavernkit.risuai.stages.scripts import tell
+from tavernkit.risuai.stages.tracing import with_sources
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.positions import Positions
 from tavernkit.risuai.workbench import Workbench
@@ -27,7 +29,7 @@ def lore(ctx: Context) -> None:
         ctx.fail(error)
     bench.lore = result
     tell(ctx, result.warnings)
-    active = result.active
+    active = with_sources(bench, result.active) if ctx.is_traced else result.active
     ctx.instrument("lore_scan", activated=len(active), tokens=result.total_tokens)
     if result.left_out:
         ctx.warn(
@@ -45,7 +47,8 @@ def lore(ctx: Context) -> None:
         elif lore.pos in BESIDE_DESCRIPTION:
             description.append(lore_line(ctx, bench, lore))
     if bench.scene.persona:
-        text = bench.expand(ctx, bench.scene.persona)
+        persona = bench.marked(ctx, bench.scene.persona, FromPersona(user=bench.scene.user_name))
+        text = bench.expand(ctx, persona)
         bench.parts["personaPrompt"].append(bench.line(ctx, "system", text, "persona", group="character"))
     bench.parts["postEverything"] += _picture_prompt(ctx, bench)
     # What the character is to have said comes last, as the beginning of the reply.
@@ -76,6 +79,7 @@ def _picture_prompt(ctx: Context, bench: Workbench) -> list[Line]:
         text = replace_all(prompts.emotion_instructions, "{{slot}}", names)
     elif character.shows_pictures_in_chat and character.view_screen == "imggen":
         text = prompts.instructions
+    text = bench.marked(ctx, text, bench.of_card(ctx, "picture_prompts"))
     return [bench.line(ctx, "system", text, "pictures")] if text else []
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tavernkit.errors import MissingInputError, TokenBudgetExceeded
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import FromChat
 from tavernkit.risuai.errors import MemoryStateError
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, RollingSummary
 from tavernkit.risuai.stages.lore import lore_line
 from tavernkit.risuai.template.line import HEADER, MEMORY, Line
 from tavernkit.risuai.workbench import Workbench
 
+MEMORY_TAGS = ("<Previous Conversation>", "</Previous Conversation>")
 TOO_LARGE = (
     "The last message alone does not fit beside the prompts and the reply: shorten them, or raise the context size."
 )
@@ -57,14 +59,15 @@ def _recall(ctx: Context, bench: Workbench, remembering: Memory) -> None:
     bench.summed_up = bench.chats[: recollection.covered]
     for line in bench.summed_up:
         line.left_out = "summed_up"
-    told = bench.line(ctx, "system", recollection.text, "memory", memo=MEMORY, group="memory")
+    text = bench.marked(ctx, recollection.text, FromChat(field="memory"))
+    told = bench.line(ctx, "system", text, "memory", memo=MEMORY, group="memory")
     bench.chats = [told, *bench.chats[recollection.covered :]]
 
 
 def _remembered(bench: Workbench, line: Line) -> MemoryMessage:
     return MemoryMessage(
         speaker=bench.character.name if line.role == "assistant" else bench.scene.user_name,
-        text=line.content,
+        text=str(line.content),
         tokens=bench.cost(line),
         id=line.memo if line.slot == "history" else None,
         opens_chat=line.memo == HEADER,
@@ -97,7 +100,8 @@ def _mark(ctx: Context, bench: Workbench) -> None:
             bench.memories.append(line)
             continue
         else:
-            line.content = f"<Previous Conversation>{line.content}</Previous Conversation>"
+            start, end = (bench.written(ctx, tag, "memory") for tag in MEMORY_TAGS)
+            line.content = start + line.content + end
         if line.says_something:
             kept.append(line)
     bench.parts["chats"] = kept

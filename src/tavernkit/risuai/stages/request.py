@@ -10,6 +10,8 @@ from tavernkit.errors import ParseError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.parts import rewritten
+from tavernkit.prompt.sources import FromTrigger
+from tavernkit.prompt.tracing import realigned
 from tavernkit.reading import parse_json
 from tavernkit.risuai.stages.scripts import run_phase
 from tavernkit.risuai.workbench import Workbench, left_out
@@ -74,12 +76,14 @@ def _messages(written: str | None) -> list[tuple[str, str]] | None:
 def _write_back(ctx: Context, bench: Workbench, sent: Sequence[Block], changed: Sequence[tuple[str, str]]) -> None:
     rewritten: dict[str, Block] = {}
     for block, (role, content) in zip(sent, changed, strict=False):
-        rewritten[block.id] = block.with_(role=role, content=content)
+        said = realigned(block.sourced_content, content, FromTrigger(place="request"))
+        rewritten[block.id] = block.with_(role=role, content=said if ctx.is_traced else content)
     for block in sent[len(changed) :]:
         rewritten[block.id] = block.disable()
     ctx.blocks = [rewritten.get(block.id, block) for block in ctx.blocks]
     for place, (role, content) in enumerate(changed[len(sent) :], start=len(sent)):
-        ctx.add_block(source=f"trigger:request:{place}", slot="trigger", role=role, content=content)
+        text = bench.marked(ctx, content, FromTrigger(place="request"))
+        ctx.add_block(source=f"trigger:request:{place}", slot="trigger", role=role, content=text)
     total = sum(bench.cost(block) for block in ctx.blocks if block.enabled)
     if total > bench.settings.max_context:
         ctx.warn(

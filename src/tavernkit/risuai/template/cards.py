@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.parts import filled, spans_of
+from tavernkit.prompt.parts import filled
+from tavernkit.prompt.tracing import first_source, realigned
+from tavernkit.prompt.sources import FromPreset
 from tavernkit.risuai.chat_ml import parse_chat_ml
-from tavernkit.risuai.lorebook.decorators import put_in
+from tavernkit.risuai.lorebook.decorators import is_known, put_in
 from tavernkit.risuai.settings import PromptCard
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.workbench import Workbench
@@ -55,6 +57,7 @@ def card_lines(ctx: Context, bench: Workbench, card: PromptCard, place: int) -> 
             return bench.parts["lorebook"]
         case "postEverything":
             last = bench.settings.prompt.post_end_inner_format if bench.has_template else ""
+            last = bench.marked(ctx, last, FromPreset(prompt="post_end_inner_format"))
             written = [bench.line(ctx, "system", last, source, slot=card.type, title=card.name)] if last else []
             return [*bench.parts["postEverything"], *written]
         case "jailbreak" if not bench.settings.jailbreak_on:
@@ -102,20 +105,22 @@ def _plain(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> Lin
     location = card.kind if card.type == "plain" else card.type
     text = bench.positions.fill(card.text, location)
     if card.kind == "globalNote":
-        own = bench.character.replace_global_note
+        own = bench.from_card(ctx, "replace_global_note")
         if own:
             text = _with_original(bench.positions.fill(own, location), text)
         if bench.character.lists_assets and OWN_IMAGE_INSTRUCTION not in card.text:
-            text += IMAGE_INSTRUCTION
+            text = text + bench.written(ctx, IMAGE_INSTRUCTION, "image instruction")
     text = bench.expand(ctx, text, role=card.role)
     slot = card.kind if card.type == "plain" and card.kind != "normal" else card.type
     return bench.line(ctx, ROLES.get(card.role, card.role), text, source, slot=slot, title=card.name)
 
 
 def _with_original(text: str, original: str) -> str:
-    if "$" not in original and (spans_of(text) or spans_of(original)):
+    if "$" not in original and (is_known(text) or is_known(original)):
         return filled(text, ORIGINAL, original)
-    return put_in(text, ORIGINAL, original) if text.count(ORIGINAL) == 1 else replace_all(text, ORIGINAL, original)
+    if text.count(ORIGINAL) == 1:
+        return put_in(text, ORIGINAL, original)
+    return realigned(text, replace_all(text, ORIGINAL, original), first_source(original))
 
 
 def _chat_ml(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> list[Line]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.prompt.parts import SEPARATOR, joined
+from tavernkit.prompt.sources import FromTemplate
 from tavernkit.prompt.tracing import beside, substituted
 from tavernkit.sillytavern.groups.group import CardMode, DepthPrompt, GroupMember, StoryGroup
 from tavernkit.sillytavern.macros.environment import Environment
@@ -26,6 +27,7 @@ _TITLES: dict[_Field, str] = {
 }
 _FIELD_NAME = re.compile("<FIELDNAME>", re.IGNORECASE | re.ASCII)
 _START = "<START>"
+FIELD_NAME = FromTemplate(what="group.field name")
 
 
 class JoinedCard(Value, frozen=True, kw_only=True):
@@ -122,7 +124,7 @@ def _wrapped(group: StoryGroup, member: GroupMember, field: _Field, expand: Expa
         value = beside(f"{_START}\n", value, SEPARATOR) + value
     # In this order: macros may change variables and draw numbers.
     prefix, suffix, text = (
-        _expanded(substituted(_FIELD_NAME, lambda _: _TITLES[field], part), member.name, expand)
+        _expanded(substituted(_FIELD_NAME, lambda _, part=part: beside(_TITLES[field], part, FIELD_NAME), part), member.name, expand)
         for part in (group.join_prefix, group.join_suffix, value)
     )
     return joined("", (prefix, text, suffix))

@@ -241,7 +241,7 @@ def dedent(text: str) -> str:
     if width == 0:
         return js_trim(text)
     return js_trim(
-        lines_joined([line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines])
+        lines_joined([line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines], text)
     )
 
 
