@@ -12,6 +12,7 @@ from tavernkit.cli import (
     card,
     chat,
     conformance,
+    explain,
     exporting,
     extensions,
     importing,
@@ -56,6 +57,7 @@ app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
+app.command("explain")(explain.explain_request)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)

@@ -31,17 +31,20 @@ def _build_request(options: BuildOptions) -> None:
     A chat-completion preset of SillyTavern and a preset of RisuAI give messages in the provider's format. A
     text-completion preset or a template gives one text.
     """
+    _show(built_from(options), with_report=options.explain, as_json=options.as_json)
+
+
+def built_from(options: BuildOptions) -> BuiltRequest:
+    """The request that the options ask for."""
     if options.platform == "risuai":
         from tavernkit.cli.build_risuai import build_risuai
 
         _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern")
-        built = build_risuai(options)
-    else:
-        from tavernkit.cli.build_sillytavern import build_sillytavern
+        return build_risuai(options)
+    from tavernkit.cli.build_sillytavern import build_sillytavern
 
-        _refuse(options, _RISUAI_ONLY, "RisuAI")
-        built = build_sillytavern(options)
-    _show(built, with_report=options.explain, as_json=options.as_json)
+    _refuse(options, _RISUAI_ONLY, "RisuAI")
+    return build_sillytavern(options)
 
 
 build_request = command_of(_build_request, BuildOptions)

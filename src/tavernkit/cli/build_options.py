@@ -93,6 +93,11 @@ class BuildOptions:
     as_json: JsonOption = False
 
     @property
+    def is_traced(self) -> bool:
+        """Whether the build is to say how it came to its prompt."""
+        return self.trace
+
+    @property
     def all_cards(self) -> tuple[Path, ...]:
         return (*(self.cards or ()), *(self.card or ()))
 

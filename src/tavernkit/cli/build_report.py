@@ -11,6 +11,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.parts import Part
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.unsent import UnsentPrompt
@@ -48,6 +49,7 @@ class BuiltRequest(Value, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     notes: tuple[FileNote, ...]
     unsent_prompts: tuple[UnsentPrompt, ...] = ()
+    explanation: Explanation | None = None
 
 
 class BlockReport(Value, frozen=True, kw_only=True):

@@ -61,12 +61,13 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
     if options.strict:
         refuse_broken(reports)
     try:
-        built = risuai.build(story=story, trace=options.trace, **inputs)
+        built = risuai.build(story=story, trace=options.is_traced, **inputs)
     except (CBSError, DecoratorParseError, TriggerError) as error:
         # Only a strict build minds these, and what a strict build minds is a failed check.
         raise StrictModeError(str(error)) from error
     return BuiltRequest(
         plan=built.plan,
+        explanation=built.explain() if options.is_traced else None,
         dialect=dialect,
         model=options.model or settings.model,
         completion="chat",

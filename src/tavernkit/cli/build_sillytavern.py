@@ -85,9 +85,10 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
         reports=reports,
     )
     context_file = setup.context_file or ("" if options.settings is None else display_name(options.settings))
-    built = _build(story, inputs, context_file=context_file, trace=options.trace)
+    built = _build(story, inputs, context_file=context_file, trace=options.is_traced)
     return BuiltRequest(
         plan=built.plan,
+        explanation=built.explain() if options.is_traced else None,
         dialect=dialect,
         model=model,
         completion="chat" if isinstance(preset, ChatPreset) else "text",

@@ -29,6 +29,8 @@ def openai(messages: Sequence[WireMessage], options: DialectOptions) -> list[Jso
 
 
 def _message(message: WireMessage) -> WireMessage:
+    if message.is_bare:
+        return message
     name = _NOT_IN_NAMES.sub("_", message.speaker)[:_LONGEST_NAME]
     return message.with_(
         content="" if message.body is None else message.body,

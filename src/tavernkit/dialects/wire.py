@@ -149,8 +149,22 @@ class WireMessage(Value, frozen=True, kw_only=True):
         """The id of the tool call that this message answers, empty when it answers none."""
         return "" if isinstance(self.tool_call_id, UnsetType) else self.tool_call_id
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a role and a text, and nothing else, as most messages are."""
+        return (
+            self.name is UNSET
+            and self.tool_calls is UNSET
+            and self.tool_call_id is UNSET
+            and type(self.content) is str
+            and not self.extra
+        )
+
     def to_dict(self) -> dict[str, Json]:
         written: dict[str, Json] = {"role": self.role}
+        if self.is_bare:
+            written["content"] = self.content
+            return written
         for name in ("content", "name", "tool_calls", "tool_call_id"):
             value = getattr(self, name)
             if value is not UNSET:
@@ -209,6 +223,8 @@ def _from_message(message: Message, index: int) -> WireMessage:
     if message.role == "system" and message.attachments:
         raise refuse(index, "no provider takes attachments on a system message. Give them to a user message.")
     content: WireContent = message.content
+    if message.role and not (message.attachments or message.metadata):
+        return WireMessage(role=message.role, content=content, name=message.name or UNSET)
     if message.attachments:
         text = ({"type": "text", "text": message.content},) if message.content else ()
         content = (*text, *(attachment_part(attachment, index) for attachment in message.attachments))

@@ -7,10 +7,10 @@ from typing import Any, Self
 from msgspec.structs import force_setattr, replace
 
 from tavernkit.prompt.message import Attachment, Message
-from tavernkit.prompt.parts import Part, SourcedText, TracedText, found_again, parts_of
+from tavernkit.prompt.parts import Part, SourcedText, TracedText, found_again, parts_of, spans_of
 from tavernkit.prompt.sources import SourceSpan
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator, message_tokens
-from tavernkit.prompt.tracing import realigned
+from tavernkit.prompt.tracing import realigned, trail_of
 from tavernkit.values import JsonObject, Value
 
 NO_TEXT = "a block's role, content, insertion_point and token_budget_group must be text"
@@ -64,8 +64,10 @@ class Block(Value, frozen=True, kw_only=True):
         content = self.content
         if not isinstance(content, str):
             raise TypeError(NO_TEXT)
-        force_setattr(self, "parts", parts_of(content, str(self.source.get("id", ""))))
-        force_setattr(self, "trail", tuple(content.trail) if isinstance(content, TracedText) else ())
+        if self.parts or spans_of(content):
+            force_setattr(self, "parts", parts_of(content, str(self.source.get("id", ""))))
+        if self.trail or isinstance(content, TracedText):
+            force_setattr(self, "trail", tuple(trail_of(content)))
         force_setattr(self, "content", str(content))
 
     @property

@@ -13,8 +13,8 @@ import msgspec
 from tavernkit.lore.verdicts import LoreVerdict, TimedState
 from tavernkit.macros.variables import CORE_SCOPES, Variables, VariablesStore
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.message import Message
 from tavernkit.prompt.explaining import explained
+from tavernkit.prompt.message import Message
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.warning import BuildWarning

@@ -45,7 +45,5 @@ def _spans(block: Block) -> Iterator[ExplainedSpan]:
 def _lore(block: Block) -> Iterator[SourceSpan]:
     """What a build that was not traced knows."""
     for part in block.lore_parts:
-        source: AnySource = FromLore(
-            book=part.book, entry=part.source, name=part.name, cause=part.cause, key=part.key
-        )
+        source: AnySource = FromLore(book=part.book, entry=part.source, name=part.name, cause=part.cause, key=part.key)
         yield part.start, part.end, source

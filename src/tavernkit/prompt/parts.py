@@ -7,9 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias, TypeVar
 
-from tavernkit.prompt.sources import FromTemplate
+from tavernkit.prompt.sources import FromTemplate, SourceSpan
 from tavernkit.prompt.sources import LoreCause as LoreCause
-from tavernkit.prompt.sources import SourceSpan
 from tavernkit.values import Value
 
 PartKind: TypeAlias = Literal["lore", "text"]
@@ -117,7 +116,8 @@ class TracedText(SourcedText):
     trail: Sequence[SourceSpan]
 
     def __new__(cls, text: str, spans: Sequence[Span] = (), trail: Sequence[SourceSpan] = ()) -> Self:
-        made = super().__new__(cls, text, spans)
+        made = str.__new__(cls, text)
+        made.spans = spans
         made.trail = trail
         return made
 
@@ -135,7 +135,8 @@ class TracedText(SourcedText):
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         if not old or old not in self:
             return str.replace(self, old, new, count) if not old else self
-        return _trailed(new, [_without_spans(piece) for piece in self.split(old, count)], (), None)
+        pieces = self.split(old, count)
+        return TracedText(str(new).join(pieces), (), _trail(new, pieces, None))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         pieces = str.split(self, sep, maxsplit)
@@ -169,12 +170,13 @@ T = TypeVar("T")
 
 def _cut_out(spans: Iterable[tuple[int, int, T]], first: int, last: int) -> list[tuple[int, int, T]]:
     """The spans between two places, counted from the first."""
-    within = ((max(start, first), min(end, last), origin) for start, end, origin in spans)
-    return [(start - first, end - first, origin) for start, end, origin in within if start < end]
-
-
-def _without_spans(text: str) -> str:
-    return TracedText(text, (), text.trail) if isinstance(text, TracedText) else text
+    cut: list[tuple[int, int, T]] = []
+    for start, end, origin in spans:
+        if start >= last:
+            break
+        if end > first:
+            cut.append((start - first if start > first else 0, (end if end < last else last) - first, origin))
+    return cut
 
 
 def sourced(text: str, spans: Sequence[Span]) -> str:
@@ -186,21 +188,26 @@ SEPARATOR = FromTemplate(what="separator")
 """The source of what stands between texts that are joined."""
 
 
-def _trailed(separator: str, texts: Sequence[str], spans: Sequence[Span], between: FromTemplate | None) -> str:
-    """The texts with the separator between them, which comes from `between` unless it knows better."""
+def _trail(separator: str, texts: Sequence[str], between: FromTemplate | None) -> list[SourceSpan]:
+    """The trail of the texts with the separator between them, which comes from `between` unless it knows better."""
+    gap = len(separator)
     own = separator.trail if isinstance(separator, TracedText) else ()
-    if separator and not own and between is not None:
-        own = ((0, len(separator), between),)
+    if gap and not own and between is not None:
+        own = ((0, gap, between),)
     trail: list[SourceSpan] = []
     at = 0
-    for number, text in enumerate(texts):
-        if number:
-            trail += [(start + at, end + at, source) for start, end, source in own]
-            at += len(separator)
+    for text in texts:
+        if at:
+            trail += [(start + at - gap, end + at - gap, source) for start, end, source in own]
         if isinstance(text, TracedText):
-            trail += [(start + at, end + at, source) for start, end, source in text.trail] if at else text.trail
-        at += len(text)
-    return TracedText(str(separator).join(texts), spans, trail)
+            own_trail = text.trail
+            if len(own_trail) == 1:
+                start, end, source = own_trail[0]
+                trail.append((start + at, end + at, source))
+            else:
+                trail += [(start + at, end + at, source) for start, end, source in own_trail]
+        at += len(text) + gap
+    return trail
 
 
 def from_source(text: str, origin: Origin) -> str:
@@ -256,7 +263,11 @@ def joined(separator: str, texts: Iterable[str]) -> str:
     for text in listed:
         if isinstance(text, SourcedText):
             own = text.spans
-            is_traced = is_traced or isinstance(text, TracedText)
+            if type(text) is TracedText:
+                is_traced = True
+                if not own:
+                    at += len(text) + gap
+                    continue
             if gap and spans and own and spans[-1][1] == at - gap and own[0][0] == 0:
                 start, _, origin = spans[-1]
                 if origin.kind == own[0][2].kind == "lore":
@@ -264,7 +275,7 @@ def joined(separator: str, texts: Iterable[str]) -> str:
             spans += [(start + at, end + at, origin) for start, end, origin in own]
         at += len(text) + gap
     if is_traced:
-        return _trailed(separator, listed, spans, SEPARATOR)
+        return TracedText(whole, spans, _trail(separator, listed, SEPARATOR))
     return SourcedText(whole, spans) if spans else whole
 
 
@@ -279,7 +290,9 @@ def lines_joined(lines: Sequence[str], split: str = "") -> str:
         if number:
             place = split.find("\n", place + 1)
             if place >= 0 and isinstance(split, TracedText):
-                trail += [(start + at, end + at, source) for start, end, source in _cut_out(split.trail, place, place + 1)]
+                trail += [
+                    (start + at, end + at, source) for start, end, source in _cut_out(split.trail, place, place + 1)
+                ]
             elif trail and trail[-1][1] == at:
                 trail[-1] = trail[-1][0], at + 1, trail[-1][2]
             at += 1

@@ -1,4 +1,4 @@
-"""Where the characters of a prompt come from: the sources that a traced build names, and what is known of a whole one."""
+"""Where the characters of a prompt come from: the sources that a traced build names, and what it says of them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ class KeyFound(Value, frozen=True, kw_only=True, omit_defaults=True):
     entry: str = ""
     book: str = ""
 
+    def __str__(self) -> str:
+        if self.message is None:
+            return f"the entry {self.entry} of {self.book}" if self.entry else self.text
+        return f"message {self.message}" if self.offset is None else f"message {self.message} at {self.offset}"
+
 
 class TextSource(Value, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
     """The base of all sources. `through` are the macro calls and regex rules that brought the text here, the innermost
@@ -40,6 +45,14 @@ class TextSource(Value, frozen=True, kw_only=True, tag_field="kind", omit_defaul
         """Whether more is known than which block of the prompt it is."""
         return True
 
+    @property
+    def sentence(self) -> str:
+        """What it is, in words, without what brought it here."""
+        return self.kind
+
+    def __str__(self) -> str:
+        return ", through ".join([self.sentence, *map(str, self.through)])
+
     def named(self) -> Iterator[TextSource]:
         """The source itself, and all that it names."""
         yield self
@@ -54,12 +67,20 @@ class FromCard(TextSource, frozen=True, kw_only=True, tag="card"):
     field: str
     version: str = ""
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.field} of {self.character}" + (f" (version {self.version})" if self.version else "")
+
 
 class FromPersona(TextSource, frozen=True, kw_only=True, tag="persona"):
     """What the user says of themselves, or the `field` of that name."""
 
     user: str
     field: str = "persona"
+
+    @property
+    def sentence(self) -> str:
+        return f"persona of {self.user}" if self.field == "persona" else f"{self.field} of {self.user}"
 
 
 class FromPreset(TextSource, frozen=True, kw_only=True, tag="preset"):
@@ -68,11 +89,19 @@ class FromPreset(TextSource, frozen=True, kw_only=True, tag="preset"):
     prompt: str
     name: str = ""
 
+    @property
+    def sentence(self) -> str:
+        return f"preset: {self.name} ({self.prompt})" if self.name else f"preset: {self.prompt}"
+
 
 class FromTemplate(TextSource, frozen=True, kw_only=True, tag="template"):
     """What the platform writes around and between texts: instruct sequences, the story string, names, separators."""
 
     what: str
+
+    @property
+    def sentence(self) -> str:
+        return f"template: {self.what}"
 
 
 class FromChat(TextSource, frozen=True, kw_only=True, tag="chat"):
@@ -80,11 +109,19 @@ class FromChat(TextSource, frozen=True, kw_only=True, tag="chat"):
 
     field: str
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.field} of the chat"
+
 
 class FromInjection(TextSource, frozen=True, kw_only=True, tag="injection"):
     """A text that an extension or the application puts in under a name."""
 
     id: str
+
+    @property
+    def sentence(self) -> str:
+        return f"injection {self.id}"
 
 
 class FromLore(TextSource, frozen=True, kw_only=True, tag="lore"):
@@ -97,6 +134,13 @@ class FromLore(TextSource, frozen=True, kw_only=True, tag="lore"):
     key: str | None = None
     found: KeyFound | None = None
 
+    @property
+    def sentence(self) -> str:
+        told = f"lore: {self.name or self.entry} of {self.book}" if self.book else f"lore: {self.name or self.entry}"
+        if self.key is None:
+            return f"{told} ({self.cause})" if self.cause else told
+        return f"{told} (“{self.key}”{'' if self.found is None else f' in {self.found}'})"
+
 
 class FromHistory(TextSource, frozen=True, kw_only=True, tag="history"):
     """A message by its place in the whole chat; `swipe` is which of its variants, `part` what of it if not its text."""
@@ -105,12 +149,21 @@ class FromHistory(TextSource, frozen=True, kw_only=True, tag="history"):
     swipe: int | None = None
     part: str = ""
 
+    @property
+    def sentence(self) -> str:
+        told = f"message {self.message}" if self.swipe is None else f"message {self.message}, swipe {self.swipe}"
+        return f"{told}, {self.part}" if self.part else told
+
 
 class FromArtifact(TextSource, frozen=True, kw_only=True, tag="artifact"):
     """An artifact of the story in one of its versions."""
 
     artifact: str
     version: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"artifact {self.artifact}" + (f", version {self.version}" if self.version else "")
 
 
 class FromMacro(TextSource, frozen=True, kw_only=True, tag="macro"):
@@ -127,6 +180,11 @@ class FromMacro(TextSource, frozen=True, kw_only=True, tag="macro"):
             if source is not None:
                 yield from source.named()
 
+    @property
+    def sentence(self) -> str:
+        call = "::".join((self.name, *self.arguments))
+        return f"{{{{{call}}}}}" if self.inside is None else f"{{{{{call}}}}} in {self.inside}"
+
 
 class FromRegex(TextSource, frozen=True, kw_only=True, tag="regex"):
     """What a regex rule has put in; `inside` is the text that it has changed."""
@@ -139,11 +197,19 @@ class FromRegex(TextSource, frozen=True, kw_only=True, tag="regex"):
         if self.inside is not None:
             yield from self.inside.named()
 
+    @property
+    def sentence(self) -> str:
+        return f"regex {self.script}" if self.inside is None else f"regex {self.script} in {self.inside}"
+
 
 class FromTrigger(TextSource, frozen=True, kw_only=True, tag="trigger"):
     """What a trigger of RisuAI has said."""
 
     place: str
+
+    @property
+    def sentence(self) -> str:
+        return f"trigger: {self.place}"
 
 
 class FromBlock(TextSource, frozen=True, kw_only=True, tag="block"):
@@ -155,6 +221,10 @@ class FromBlock(TextSource, frozen=True, kw_only=True, tag="block"):
     @property
     def is_precise(self) -> bool:
         return False
+
+    @property
+    def sentence(self) -> str:
+        return f"block {self.id} of the stage {self.stage}"
 
 
 AnySource: TypeAlias = (
@@ -204,6 +274,9 @@ class Coverage(Value, frozen=True, kw_only=True):
         """The share of characters with a source of their own."""
         total = self.precise + self.by_block
         return self.precise / total if total else 1.0
+
+    def __str__(self) -> str:
+        return f"{self.share:.1%} of {self.precise + self.by_block:,} characters have a source of their own."
 
 
 class Explanation(Value, frozen=True, kw_only=True):

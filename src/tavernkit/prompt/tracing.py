@@ -7,14 +7,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from operator import itemgetter
-from typing import TypeVar, cast
+from typing import TypeVar
 
-from tavernkit.prompt.parts import Anchor, TracedText, anchors, joined, spans_of
+from tavernkit.prompt.parts import Anchor, SourcedText, TracedText, anchors, joined, spans_of
 from tavernkit.prompt.sources import (
     AnySource,
-    FromLore,
     FromMacro,
-    FromRegex,
     FromTemplate,
     PassedThrough,
     SourceSpan,
@@ -36,7 +34,9 @@ _PROBE = 12
 
 def traced(text: str, source: AnySource) -> str:
     """The text, all of which comes from one source."""
-    return TracedText(text, spans_of(text), ((0, len(text), source),)) if text else text
+    if not text:
+        return text
+    return TracedText(text, text.spans if isinstance(text, SourcedText) else (), ((0, len(text), source),))
 
 
 def trail_of(text: str) -> Sequence[SourceSpan]:
@@ -220,31 +220,6 @@ def _next_found(old: str, at: int, new: str, place: int) -> int:
     return len(new)
 
 
-def with_reason(text: str, entry: FromLore) -> str:
-    """The text of a lore entry, which is now known to be in the prompt for a reason, wherever it is named."""
-    if not isinstance(text, TracedText):
-        return text
-    known: dict[int, AnySource] = {}
-    trail = [(start, end, _renamed(source, entry, known)) for start, end, source in text.trail]
-    return TracedText(text, text.spans, trail)
-
-
-def _renamed(source: S, entry: FromLore, known: dict[int, AnySource]) -> S:
-    changed: AnySource | None = known.get(id(source))
-    if changed is None:
-        changed = source
-        if isinstance(source, FromLore) and (source.book, source.entry) == (entry.book, entry.entry):
-            changed = entry.with_(through=source.through)
-        if changed.through:
-            changed = changed.with_(through=tuple(_renamed(step, entry, known) for step in changed.through))
-        if isinstance(changed, FromMacro | FromRegex) and changed.inside is not None:
-            changed = changed.with_(inside=_renamed(changed.inside, entry, known))
-        if isinstance(changed, FromMacro) and changed.of:
-            changed = changed.with_(of=tuple(_renamed(one, entry, known) for one in changed.of))
-        known[id(source)] = changed
-    return cast("S", changed)
-
-
 def pieces_at(pattern: re.Pattern[str], text: str) -> list[str]:
     """What stands before, between and behind the matches of a pattern."""
     pieces: list[str] = []
@@ -269,9 +244,11 @@ def beside(written: str, text: str, source: AnySource) -> str:
     return traced(written, source) if isinstance(text, TracedText) else written
 
 
-def traced_fields(value: V, names: Iterable[str], source_of: Callable[[str], AnySource]) -> V:
-    """The value with the texts of these fields marked."""
+def traced_fields(value: V, names: Iterable[str], source_of: AnySource | Callable[[str], AnySource]) -> V:
+    """The value with the texts of these fields marked: all as of one source, or each as of its own."""
     changes: Mapping[str, str] = {
-        name: traced(text, source_of(name)) for name in names if isinstance(text := getattr(value, name), str) and text
+        name: traced(text, source_of(name) if callable(source_of) else source_of)
+        for name in names
+        if isinstance(text := getattr(value, name), str) and text
     }
     return value.with_(**changes) if changes else value

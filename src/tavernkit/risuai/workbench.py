@@ -48,9 +48,10 @@ class Workbench:
 
     `parts` holds the lines by the names that the order of the settings uses. `cards` is the template, None for the
     older way; `has_template` says whether the settings have one, which a utility character may put aside. `said` are
-    the sources of messages by their ids, and in a traced build `trails` their texts, which know theirs. `chats` are the lines of the chat, `left_out` those that have no room (and
-    `evicted` their blocks), `summed_up` those for which `memories` are told. `tokens` is what the prompt will cost, as
-    far as it is known, and `formed_tokens` what it costs when it stands.
+    the sources of messages by their ids, and in a traced build `trails` their texts, which know theirs. `chats` are the
+    lines of the chat, `left_out` those that have no room (and `evicted` their blocks), `summed_up` those for which
+    `memories` are told. `tokens` is what the prompt will cost, as far as it is known, and `formed_tokens` what it costs
+    when it stands.
     """
 
     def __init__(self, story: Story, settings: RisuSettings) -> None:

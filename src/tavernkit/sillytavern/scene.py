@@ -101,7 +101,7 @@ class Scene:
     ) -> str:
         """Expand a text's macros. `quietly` is for what people have said: a stray brace there is nobody's mistake.
         `place` is what warnings call the text, if it stands in one place."""
-        if not _may_have_macros(text):
+        if not may_have_macros(text):
             return text
         environment = self.environment
         if original is not None or dynamic:
@@ -123,7 +123,7 @@ class Scene:
         engine, environment, tell = shared_macros(self.story.macros), self.environment, self.on_problem
 
         def expand(text: str, place: str) -> str:
-            if not _may_have_macros(text):
+            if not may_have_macros(text):
                 return text
             on_problem = None if tell is None else partial(tell, text=text, place=place)
             return engine.expand(text, environment, on_problem=on_problem)
@@ -146,7 +146,8 @@ class Scene:
         return engine.expand(text, environment, on_problem=on_problem)
 
 
-def _may_have_macros(text: str) -> bool:
+def may_have_macros(text: str) -> bool:
+    """Whether a text has anything that expanding could change."""
     return "{{" in text or "<" in text or "\\" in text
 
 

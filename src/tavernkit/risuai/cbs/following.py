@@ -102,9 +102,9 @@ class TracedParse(TextParse):
         else:
             self._resolve(_with_source(read_tag(str(text)), _in_braces("{{", text, "}}")))
 
-    def _finished(self, block: CBSBlock, body: str, end: BlockEnd) -> str:
-        step = FromMacro(name=f"#{block.name}", inside=first_source(end.source))
-        finished = realigned(body, super()._finished(block, body, end), step)
+    def _finished(self, block: CBSBlock, body: str, _end: BlockEnd) -> str:
+        step = FromMacro(name=f"#{block.name}", inside=first_source(_end.source))
+        finished = realigned(body, super()._finished(block, body, _end), step)
         return passed(finished, step) if finished else finished
 
     def _repeated(self, each: Each, body: str) -> str:

@@ -297,7 +297,7 @@ class TextParse:
         else:
             self._append(body)
 
-    def _finished(self, block: CBSBlock, body: str, end: BlockEnd) -> str:
+    def _finished(self, block: CBSBlock, body: str, _end: BlockEnd) -> str:
         """What a block makes of its body, when its end has been read."""
         return block.finish(body)
 

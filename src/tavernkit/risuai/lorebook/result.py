@@ -157,7 +157,8 @@ class ActiveLore(Value, frozen=True, kw_only=True):
     """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded; `depth`
     counts where `pos` is `depth` or `reverse_depth`; a `priority` that is not a number was written so. `source` is
     the name that others inject into; `index` is the place of the entry in the scene's lore. `cause`, `key` and
-    `is_said_by_lore` say why it woke up, `found_at` in which message, or behind them in which lore, and `books` are those of the scene's lore."""
+    `is_said_by_lore` say why it woke up, `found_at` in which message or, behind them, in which lore, and `books` are
+    those of the scene's lore."""
 
     entry: LoreEntry
     index: int

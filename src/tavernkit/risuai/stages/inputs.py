@@ -114,7 +114,7 @@ def _cards(bench: Workbench) -> tuple[PromptCard, ...] | None:
 def _marked(card: PromptCard, place: int) -> PromptCard:
     """A card of the template whose texts say that they are its."""
     source = FromPreset(prompt=f"card:{place}:{card.type}", name=card.name)
-    return traced_fields(card, ("text", "inner_format", "default_text"), lambda _: source)
+    return traced_fields(card, ("text", "inner_format", "default_text"), source)
 
 
 def _take_message(ctx: Context, bench: Workbench) -> None:

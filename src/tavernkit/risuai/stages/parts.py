@@ -47,7 +47,9 @@ def parts(ctx: Context) -> None:
     if note:
         bench.parts["authorNote"].append(bench.line(ctx, "system", bench.expand(ctx, note), "authornote"))
     if settings.chain_of_thought and not (bench.has_template and settings.prompt.custom_chain_of_thought):
-        bench.parts["postEverything"].append(bench.line(ctx, "system", bench.written(ctx, THINK_FIRST, "chain of thought"), "cot"))
+        bench.parts["postEverything"].append(
+            bench.line(ctx, "system", bench.written(ctx, THINK_FIRST, "chain of thought"), "cot")
+        )
     bench.parts["description"].append(
         bench.line(ctx, "system", _description(ctx, bench), "description", group="character")
     )
@@ -67,7 +69,9 @@ def _legacy_prompts(ctx: Context, bench: Workbench) -> None:
         main = main + bench.written(ctx, "\n", SEPARATOR.what) + bench.from_settings(ctx, "additional_prompt")
     bench.parts["main"] += _by_role(ctx, bench, bench.expand(ctx, main), "main")
     if settings.jailbreak_on:
-        bench.parts["jailbreak"] += _by_role(ctx, bench, bench.expand(ctx, bench.from_settings(ctx, "jailbreak")), "jailbreak")
+        bench.parts["jailbreak"] += _by_role(
+            ctx, bench, bench.expand(ctx, bench.from_settings(ctx, "jailbreak")), "jailbreak"
+        )
     global_note = bench.from_settings(ctx, "global_note")
     note = _with_original(bench.from_card(ctx, "replace_global_note"), global_note) or global_note
     bench.parts["globalNote"] += _by_role(ctx, bench, bench.expand(ctx, note), "globalNote")
@@ -82,9 +86,7 @@ def _by_role(ctx: Context, bench: Workbench, text: str, source: str) -> list[Lin
     marked = text if text.startswith("@@") else "@@system\n" + text
     roles = [found[1] for found in _ROLE.finditer(marked)]
     contents = pieces_at(_ROLE, marked)[1:]
-    return [
-        bench.line(ctx, role, js_trim(content), source) for role, content in zip(roles, contents, strict=True)
-    ]
+    return [bench.line(ctx, role, js_trim(content), source) for role, content in zip(roles, contents, strict=True)]
 
 
 def _description(ctx: Context, bench: Workbench) -> str:

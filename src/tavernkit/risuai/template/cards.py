@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.parts import filled
-from tavernkit.prompt.tracing import first_source, realigned
 from tavernkit.prompt.sources import FromPreset
+from tavernkit.prompt.tracing import first_source, realigned
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.lorebook.decorators import is_known, put_in
 from tavernkit.risuai.settings import PromptCard

@@ -11,6 +11,7 @@ from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.chat_completion.request import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
+from tavernkit.sillytavern.scene import may_have_macros
 
 _EXPANDED_LATE = ("history", "injection", "new_chat")
 
@@ -97,7 +98,7 @@ def macro_expansion(ctx: Context) -> None:
     scene = ctx.platform(ChatScene)
     for place in range(len(ctx.blocks) - 1, -1, -1):
         block = ctx.blocks[place]
-        if block.slot in _EXPANDED_LATE:
+        if block.slot in _EXPANDED_LATE and may_have_macros(block.content):
             content = scene.expand(block.sourced_content, quietly=block.slot == "history")
             if content != block.content:
                 ctx.blocks[place] = block.with_(content=content)

@@ -166,7 +166,8 @@ def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn, must_keep: st
     text = turn.text
     if _tells_name(ctx, scene, turn):
         text = labelled(turn.name, text)
-    text = text.replace("\r", "")
+    if "\r" in text:
+        text = text.replace("\r", "")
     if role == "user" and scene.preset.wrap_in_quotes:
         quote = scene.written('"', "wrap_in_quotes")
         text = quote + text + quote

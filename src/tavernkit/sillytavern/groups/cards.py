@@ -124,10 +124,13 @@ def _wrapped(group: StoryGroup, member: GroupMember, field: _Field, expand: Expa
         value = beside(f"{_START}\n", value, SEPARATOR) + value
     # In this order: macros may change variables and draw numbers.
     prefix, suffix, text = (
-        _expanded(substituted(_FIELD_NAME, lambda _, part=part: beside(_TITLES[field], part, FIELD_NAME), part), member.name, expand)
-        for part in (group.join_prefix, group.join_suffix, value)
+        _expanded(_titled(part, field), member.name, expand) for part in (group.join_prefix, group.join_suffix, value)
     )
     return joined("", (prefix, text, suffix))
+
+
+def _titled(text: str, field: _Field) -> str:
+    return substituted(_FIELD_NAME, lambda _: beside(_TITLES[field], text, FIELD_NAME), text)
 
 
 def _expanded(text: str, name: str, expand: ExpandFor) -> str:

@@ -8,13 +8,14 @@ from typing import Any, overload
 from tavernkit.history import ChatHistory
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.parts import TracedText
 from tavernkit.prompt.tracing import traced
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.macros.environment import ChatLine
 from tavernkit.sillytavern.reasoning import ChatThought, PromptReasoning, returned_reasoning
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.sillytavern.scene import Scene
-from tavernkit.sillytavern.stages.tracing import of_message, said_in
+from tavernkit.sillytavern.stages.tracing import of_message
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
 
@@ -93,8 +94,8 @@ def whole_chat(ctx: Context) -> Iterator[ChatTurn]:
     size, known = FIRST_WINDOW, int(_drops_last(ctx))
     while (window := ctx.history.last(size))[: len(window) - known]:
         for place in range(len(window) - known - 1, -1, -1):
-            turn = _turn(window[place], len(ctx.history) - len(window) + place, user=user, character=character)
-            yield said_in(turn) if ctx.is_traced else turn
+            index = len(ctx.history) - len(window) + place
+            yield _turn(window[place], index, user=user, character=character, traces=ctx.is_traced)
         size, known = size * 2, len(window)
 
 
@@ -157,12 +158,12 @@ def _latest_of_user(ctx: Context, turns: Sequence[ChatTurn]) -> int:
 
 def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[ChatTurn]:
     user, character = ctx.require_user().name, ctx.require_character().name
-    turns = [
-        _turn(message, first + place, user=user, character=character)
+    traces = ctx.is_traced
+    return [
+        _turn(message, first + place, user=user, character=character, traces=traces)
         for place, message in enumerate(messages)
         if not is_hidden(message) or (scene.sends_tools and tool_invocations(message.metadata))
     ]
-    return list(map(said_in, turns)) if ctx.is_traced else turns
 
 
 def _as_sent(ctx: Context, scene: Scene, turns: list[ChatTurn]) -> tuple[ChatTurn, ...]:
@@ -199,7 +200,7 @@ def is_hidden(message: Message) -> bool:
     return message.metadata.get("is_system") is True
 
 
-def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTurn:
+def _turn(message: Message, index: int, *, user: str, character: str, traces: bool) -> ChatTurn:
     role, metadata = message.role, message.metadata
     is_user, narrator, bias = role == "user", role == "system", ""
     extra, avatar = metadata.get("extra"), metadata.get("original_avatar")
@@ -209,9 +210,13 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTur
         bias = loose.text("bias")
     if role in TOOL_ROLES:
         metadata = {**metadata, "role": role}
+    text = message.content
+    if traces:
+        text = text if isinstance(text, TracedText) else traced(text, of_message(index, metadata))
+        bias = bias and traced(bias, of_message(index, metadata, "bias"))
     return ChatTurn(
         index=index,
-        text=message.content,
+        text=text,
         name=message.name or (user if is_user else "" if narrator else character),
         is_user=is_user,
         is_system=is_hidden(message),

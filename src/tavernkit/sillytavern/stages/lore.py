@@ -10,7 +10,7 @@ from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_r
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
 from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, read_further, scripted, user_messages
-from tavernkit.sillytavern.stages.tracing import of_entry, with_reasons
+from tavernkit.sillytavern.stages.tracing import EntryMarks
 from tavernkit.sillytavern.story import PersonaPosition, is_due, note_text
 from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
 from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
@@ -25,8 +25,7 @@ def lore(ctx: Context) -> None:
     scene.note_is_due = is_due(scene.story.note, user_messages(ctx))
     _put_note(scene, note_text(scene.story.note, scene.story.character_note))
     _put_persona_in_chat(ctx, scene)
-    result = _scan(ctx, scene)
-    result = _after_scripts(ctx, scene, with_reasons(scene, result) if ctx.is_traced else result)
+    result = _after_scripts(ctx, scene, _scan(ctx, scene))
     scene.world = ctx.lore_result = result
     ctx.instrument("lore_scan", activated=len(result.activated_entries), tokens=result.total_tokens)
     for warning in result.warnings:
@@ -97,7 +96,7 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
         settings=story.world_info,
         # A text completion sets the reply aside before lore gets its share, a chat completion does not.
         max_context=ctx.preset.context_window_tokens if scene.api == "chat" else ctx.preset.max_prompt_tokens,
-        count_tokens=lambda text: estimate(text, model),
+        count_tokens=lambda text: estimate(str(text), model),
         random=ctx.rng.random,
         texts=ScanTexts(
             persona_description=card.persona,
@@ -115,7 +114,7 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
         timed=story.timed,
         expand=lambda text: expand(text, "keys of lore entries"),
         expand_at=expand,
-        mark=of_entry if ctx.is_traced else None,
+        mark=EntryMarks(scene) if ctx.is_traced else None,
     )
     engine = shared_world_info()
     reach = engine.reach(scan_input)

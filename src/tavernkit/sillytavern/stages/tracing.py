@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from tavernkit.characters.character import Character
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.parts import TracedText
 from tavernkit.prompt.sources import (
     AnySource,
     FromCard,
@@ -18,17 +21,16 @@ from tavernkit.prompt.sources import (
     FromTemplate,
     KeyFound,
 )
-from tavernkit.prompt.parts import TracedText
-from tavernkit.prompt.tracing import traced, traced_fields, with_reason
+from tavernkit.prompt.tracing import traced, traced_fields
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.story import Story
-from tavernkit.sillytavern.turns import ChatTurn
-from tavernkit.sillytavern.world_info import Source, WorldInfoResult
+from tavernkit.sillytavern.world_info import Source, WorldInfoVerdict
 from tavernkit.sillytavern.world_info.fields import WorldEntry
-from tavernkit.sillytavern.world_info.result import ActivatedEntry
 from tavernkit.values import JsonObject, Value
+
+V = TypeVar("V", bound=Value)
 
 _CARD_FIELDS = (
     *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
@@ -56,12 +58,12 @@ def trace_inputs(ctx: Context, scene: Scene) -> None:
     """Mark everything that the later stages read."""
     ctx.character = _card(ctx.require_character())
     user = ctx.require_user()
-    ctx.user = traced_fields(user, ("persona",), lambda _: FromPersona(user=user.name))
+    ctx.user = traced_fields(user, ("persona",), FromPersona(user=user.name))
     ctx.message = traced(ctx.message, FromHistory(message=len(ctx.history)))
     if isinstance(ctx.preset, ChatPreset):
         ctx.preset = traced_fields(ctx.preset, _PRESET_FIELDS, lambda name: FromPreset(prompt=name)).with_(
             prompts=tuple(
-                traced_fields(prompt, ("content",), lambda _: FromPreset(prompt=prompt.identifier, name=prompt.name))
+                traced_fields(prompt, ("content",), FromPreset(prompt=prompt.identifier, name=prompt.name))
                 for prompt in ctx.preset.prompts
             )
         )
@@ -69,59 +71,50 @@ def trace_inputs(ctx: Context, scene: Scene) -> None:
     scene.take_preset(ctx.preset)
 
 
-def said_in(turn: ChatTurn) -> ChatTurn:
-    """A message of the chat that says which one it is."""
-    if isinstance(turn.text, TracedText):
-        return turn
-    source = of_message(turn.index, turn.metadata)
-    return turn.with_(text=traced(turn.text, source), bias=traced(turn.bias, source.with_(part="bias")))
-
-
 def of_message(index: int, metadata: JsonObject, part: str = "") -> FromHistory:
     """A message of the chat, or a part of it, as a source."""
-    swipe = metadata.get("swipe_id")
+    swipe = metadata.get("swipe_id") if metadata else None
     return FromHistory(message=index, swipe=swipe if isinstance(swipe, int) else None, part=part)
 
 
-def of_entry(content: str, entry: WorldEntry) -> str:
-    """The content of an entry that says which one it is; why it is there is not known yet."""
-    return content if isinstance(content, TracedText) else traced(content, _entry(entry))
+class EntryMarks:
+    """Marks the contents of entries that wake up, with the keys that did it, and where they stood."""
 
+    def __init__(self, scene: Scene) -> None:
+        self._scene = weakref.ref(scene)
+        self._told: list[tuple[str, WorldEntry]] = []
 
-def with_reasons(scene: Scene, result: WorldInfoResult) -> WorldInfoResult:
-    """What has woken up, with the keys that did it, and where they stood."""
-    return result.with_(
-        activations=tuple(
-            activation.with_(content=_with_reason(scene, result.activations, activation))
-            for activation in result.activations
+    def __call__(self, content: str, entry: WorldEntry, verdict: WorldInfoVerdict) -> str:
+        if isinstance(content, TracedText):
+            return content
+        self._told.append((content.lower(), entry))
+        source = entry.source
+        return traced(
+            content,
+            FromLore(
+                book=entry.world,
+                entry=source.id,
+                name=source.name or source.comment,
+                cause=verdict.lore_cause,
+                key=verdict.key,
+                found=self._found(entry, verdict),
+            ),
         )
-    )
 
-
-def _with_reason(scene: Scene, all: Sequence[ActivatedEntry], activation: ActivatedEntry) -> str:
-    verdict, found = activation.verdict, _found(scene, all, activation)
-    known = _entry(activation.entry).with_(cause=verdict.lore_cause, key=verdict.key, found=found)
-    return with_reason(activation.content, known)
-
-
-def _entry(entry: WorldEntry) -> FromLore:
-    source = entry.source
-    return FromLore(book=entry.world, entry=source.id, name=source.name or source.comment)
-
-
-def _found(scene: Scene, all: Sequence[ActivatedEntry], activation: ActivatedEntry) -> KeyFound | None:
-    place, key = activation.verdict.place, activation.verdict.key
-    if place is None or key is None:
-        return None
-    if place.message is not None and place.message < len(scene.turns):
-        turn = scene.turns[-1 - place.message]
-        offset = turn.text.lower().find(key.lower())
-        return KeyFound(message=turn.index, offset=offset if offset >= 0 else None)
-    if place.source == Source.RECURSION:
-        for other in all:
-            if other is not activation and key.lower() in other.content.lower():
-                return KeyFound(entry=other.entry.source.id, book=other.entry.world)
-    return None if place.source is None else KeyFound(text=_TEXTS[place.source])
+    def _found(self, entry: WorldEntry, verdict: WorldInfoVerdict) -> KeyFound | None:
+        place, scene = verdict.place, self._scene()
+        if place is None or verdict.key is None or scene is None:
+            return None
+        key = verdict.key.lower()
+        if place.message is not None and place.message < len(scene.turns):
+            turn = scene.turns[-1 - place.message]
+            offset = turn.text.lower().find(key)
+            return KeyFound(message=turn.index, offset=offset if offset >= 0 else None)
+        if place.source == Source.RECURSION:
+            for told, other in self._told:
+                if other is not entry and key in told:
+                    return KeyFound(entry=other.source.id, book=other.world)
+        return None if place.source is None else KeyFound(text=_TEXTS[place.source])
 
 
 def _card(card: Character) -> Character:
@@ -138,20 +131,17 @@ def _card(card: Character) -> Character:
 
 
 def _story(story: Story) -> Story:
-    changes: dict[str, object] = {
+    changes: dict[str, Any] = {
         "settings": _settings(story.settings),
-        "note": traced_fields(story.note, ("text",), lambda _: FromChat(field="note")),
+        "note": traced_fields(story.note, ("text",), FromChat(field="note")),
         "extension_prompts": tuple(
-            traced_fields(prompt, ("content",), lambda _: FromInjection(id=prompt.key))
-            for prompt in story.extension_prompts
+            traced_fields(prompt, ("content",), FromInjection(id=prompt.key)) for prompt in story.extension_prompts
         ),
     }
     if story.character_note is not None:
-        changes["character_note"] = traced_fields(
-            story.character_note, ("text",), lambda _: FromChat(field="character_note")
-        )
+        changes["character_note"] = traced_fields(story.character_note, ("text",), FromChat(field="character_note"))
     if story.quiet is not None:
-        changes["quiet"] = traced_fields(story.quiet, ("text",), lambda _: FromChat(field="quiet_prompt"))
+        changes["quiet"] = traced_fields(story.quiet, ("text",), FromChat(field="quiet_prompt"))
     if story.group is not None:
         group = traced_fields(
             story.group, ("join_prefix", "join_suffix"), lambda name: FromTemplate(what=f"group.{name}")
@@ -177,6 +167,6 @@ def _settings(settings: UserSettings) -> UserSettings:
     )
 
 
-def _template(template: Value, owner: str, without: Sequence[str]) -> Value:
+def _template(template: V, owner: str, without: Sequence[str]) -> V:
     names = (name for name in template.__struct_fields__ if name not in without)
     return traced_fields(template, names, lambda name: FromTemplate(what=f"{owner}.{name}"))

@@ -108,16 +108,17 @@ def alignment(scene: TextScene) -> TextPiece | None:
 
 def least_line(speakers: TextSpeakers) -> Callable[[ChatTurn], str]:
     """How to find out what is sent of a turn at least, wherever in the chat it stands: its line, or the end of it."""
-    sequences = Sequences(speakers)
+    sequences = Sequences(speakers, is_counting=True)
     if speakers.is_continue or not sequences.are_fixed:
         return lambda turn: turn.text
     if not speakers.with_instruct:
-        return lambda turn: _write(speakers, sequences, _speech(turn), "between")
+        plainly = speakers.with_(is_traced=False)
+        return lambda turn: _write(plainly, sequences, _speech(turn), "between")
 
     def line(turn: ChatTurn) -> str:
         name, role = _name(speakers, turn), _role(turn)
         if sequences.are_alike:
-            return "".join(sequences.write(turn.text, name, role, turn.force_avatar))
+            return "".join(sequences.write(str(turn.text), name, role, turn.force_avatar))
         _, label, suffix = sequences.around(name, role, turn.force_avatar)
         return f"{label}{turn.text}{suffix}"
 

@@ -36,13 +36,16 @@ class MessageFrame(NamedTuple):
 class Sequences:
     """The sequences of one prompt, worked out only once for each speaker where they always come out the same.
 
-    `are_fixed` says that they do; `are_alike` that they do not depend on where in the chat a message stands.
+    `are_fixed` says that they do; `are_alike` that they do not depend on where in the chat a message stands. Where
+    tokens are counted, nothing need be known of where they come from.
     """
 
-    def __init__(self, speakers: TextSpeakers) -> None:
+    def __init__(self, speakers: TextSpeakers, *, is_counting: bool = False) -> None:
         self._speakers = speakers
-        self._between = speakers.line_break
+        self._is_plain = is_counting or not speakers.is_traced
+        self._between = str(speakers.line_break) if is_counting else speakers.line_break
         self._known: dict[tuple[str, ExtensionRole, bool, SequencePlace], MessageFrame] = {}
+        self._heads: dict[tuple[int, ...], tuple[tuple[str, ...], str]] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
         instruct = speakers.settings.instruct
         self.are_alike = not (
@@ -59,6 +62,8 @@ class Sequences:
         around = self._known.get(key)
         if around is None:
             around = _around(self._speakers, *key)
+            if self._is_plain:
+                around = MessageFrame(*map(str, around))
             if self.are_fixed:
                 self._known[key] = around
         return around
@@ -69,7 +74,17 @@ class Sequences:
         """A message in its sequences: everything up to the end of its text, and the suffix."""
         prefix, label, suffix = self.around(name, role, force_name, place)
         between = self._between if prefix and (label or text or suffix) else ""
-        return prefix + between + label + text, suffix
+        if self._is_plain:
+            return f"{prefix}{between}{label}" + text, suffix
+        return joined("", (self._head(prefix, between, label), text)), suffix
+
+    def _head(self, *pieces: str) -> str:
+        """What stands before the words of a speaker, which is the same for many messages."""
+        key = tuple(map(id, pieces))
+        known = self._heads.get(key)
+        if known is None:
+            known = self._heads[key] = pieces, joined("", pieces)
+        return known[1]
 
 
 def _around(

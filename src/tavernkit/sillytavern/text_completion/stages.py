@@ -196,7 +196,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         bias=scene.bias,
         max_context=ctx.preset.context_window_tokens,
         max_response=ctx.preset.reserved_response_tokens,
-        count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
+        count_tokens=lambda text: ctx.estimator.estimate(str(text), ctx.model),
     )
 
 

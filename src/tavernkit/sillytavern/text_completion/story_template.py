@@ -114,7 +114,11 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
             return joined(
                 "",
                 (
-                    by_text[piece] if place % 2 and piece in by_text else piece if source is None else traced(piece, source)
+                    by_text[piece]
+                    if place % 2 and piece in by_text
+                    else piece
+                    if source is None
+                    else traced(piece, source)
                     for place, piece in enumerate(pieces)
                 ),
             )

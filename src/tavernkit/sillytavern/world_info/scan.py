@@ -289,7 +289,10 @@ class _Scan:
             if not self._is_lucky(place, entry):
                 continue
             # As there, what did not fit is expanded again when it is tried again.
-            content = self.expanded[place] = self.input.expand_entry(self.expanded.get(place, entry.content), entry)
+            content = self.expanded.get(place, entry.content)
+            if self.input.mark is not None:
+                content = self.input.mark(content, entry, self.notes[place])
+            content = self.expanded[place] = self.input.expand_entry(content, entry)
             if not budget.takes(content) and not entry.ignore_budget:
                 self.overflowed = True
                 self._turn_down(place, "budget")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +15,9 @@ from tavernkit.lore.verdicts import TimedState
 from tavernkit.reading import LooseObject
 from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source, WorldEntry
 from tavernkit.values import Value
+
+if TYPE_CHECKING:
+    from tavernkit.sillytavern.world_info.result import WorldInfoVerdict
 
 
 class InsertionStrategy(IntEnum):
@@ -99,7 +103,9 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     `count_tokens` must never count more tokens than a text has bytes. `character_file` is the card's file name without
     its ending, which filters by character mean; `character_tags` is None where there is no character to have tags.
     `expand_at` expands the contents of entries in place of `expand`: it is also told which entry it is, in words.
-    `mark` is given each content before it is expanded, in a traced build. `forced` holds references (`Book.uid`) of entries that wake up without a key. `random` gives numbers from 0 up to 1.
+    `mark` is given each content before it is expanded, with the key that woke the entry up and where it was found, in a
+    traced build. `forced` holds references (`Book.uid`) of entries that wake up without a key. `random` gives numbers
+    from 0 up to 1.
     """
 
     count_tokens: Callable[[str], int]
@@ -120,12 +126,10 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     dry_run: bool = False
     expand: Callable[[str], str] = str
     expand_at: Callable[[str, str], str] | None = None
-    mark: Callable[[str, WorldEntry], str] | None = None
+    mark: Callable[[str, WorldEntry, WorldInfoVerdict], str] | None = None
 
     def expand_entry(self, content: str, entry: WorldEntry) -> str:
         """The content of an entry with its macros expanded."""
-        if self.mark is not None:
-            content = self.mark(content, entry)
         if self.expand_at is None:
             return self.expand(content)
         book = f" of {entry.world}" if entry.world else ""

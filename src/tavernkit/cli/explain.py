@@ -1,0 +1,65 @@
+"""`tavernkit explain`: where every character of a request comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tavernkit.cli.build import built_from
+from tavernkit.cli.build_options import BuildOptions, command_of, file_option
+from tavernkit.cli.files import ForceOption, write_output
+from tavernkit.cli.output import Printer, emit, shorten
+
+if TYPE_CHECKING:
+    from tavernkit.prompt.sources import Explanation
+
+_TEXT_WIDTH = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(BuildOptions):
+    """The options of `tavernkit build`, and where a report is written."""
+
+    html: Annotated[Path | None, file_option(help="Write a report as one HTML file.")] = None
+    force: ForceOption = False
+
+    @property
+    def is_traced(self) -> bool:
+        return True
+
+    def _files(self) -> Iterator[Path]:
+        return (file for file in super()._files() if file is not self.html)
+
+
+def _explain_request(options: ExplainOptions) -> None:
+    """Say where every character of a request comes from: card, preset, persona, lore, history, macros, regex rules.
+
+    The request is built as `tavernkit build` does, and the options are the same.
+    """
+    explanation = built_from(options).explanation
+    if explanation is None:
+        return
+    if options.html is not None:
+        from tavernkit.cli.explain_page import page
+
+        write_output(options.html, page(explanation), force=options.force)
+    if options.as_json:
+        emit(explanation)
+    elif options.html is None:
+        _print(explanation)
+
+
+explain_request = command_of(_explain_request, ExplainOptions)
+
+
+def _print(explanation: Explanation) -> None:
+    printer = Printer()
+    for message in explanation.messages:
+        printer.line(f"{message.role}:", "bold")
+        printer.table(
+            ("text", "source"), [(shorten(span.text, _TEXT_WIDTH) or "⏎", str(span.source)) for span in message.spans]
+        )
+        printer.line()
+    printer.line(str(explanation.coverage))
