@@ -14,6 +14,8 @@ from tavernkit.artifacts.sections import credit
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline, tail_gap
 from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import FromArtifact
+from tavernkit.prompt.tracing import traced
 
 Spot: TypeAlias = At | Past | Literal["early", "tail"]
 """Beside a message, beside one that the build has not taken up, before all of them, or behind."""
@@ -109,11 +111,13 @@ class Inserts:
 
     def _block(self, item: Prepared) -> Block:
         role = item.inclusion.role or "developer"
-        wording = self._ctx.wording
+        wording, text = self._ctx.wording, item.before
+        if self._ctx.is_traced:
+            text = traced(text, FromArtifact(artifact=item.source["artifact"], version=item.source["version"]))
         return Block(
             id=self._ctx.ids(),
             role=role,
-            content=item.before if wording is None else wording(role, item.before),
+            content=text if wording is None else wording(role, text),
             slot=ARTIFACT,
             removable=False,
             token_budget_group="artifacts",

@@ -10,6 +10,7 @@ from tavernkit.prompt.sources import (
     ExplainedMessage,
     ExplainedSpan,
     Explanation,
+    FromArtifact,
     FromBlock,
     FromLore,
     SourceSpan,
@@ -37,9 +38,17 @@ def _message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
 
 def _spans(block: Block) -> Iterator[ExplainedSpan]:
     content, source = block.content, block.source
-    rest = FromBlock(stage=str(source.get("stage") or ""), id=str(source.get("id") or ""))
+    rest = _artifact(block) or FromBlock(stage=str(source.get("stage") or ""), id=str(source.get("id") or ""))
     for start, end, origin in covering(block.trail or _lore(block), len(content), rest):
         yield ExplainedSpan(text=content[start:end], source=origin)
+
+
+def _artifact(block: Block) -> FromArtifact | None:
+    """The artifact that has made or changed a block, the last of them: what nobody else has said is its."""
+    match block.metadata.get("artifacts"):
+        case [*_, {"artifact": str(name), "version": int(version)}]:
+            return FromArtifact(artifact=name, version=version)
+    return None
 
 
 def _lore(block: Block) -> Iterator[SourceSpan]:

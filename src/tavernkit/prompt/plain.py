@@ -18,9 +18,19 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming, place_in_chat, report_trimming, settle
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.parts import carried, from_source
+from tavernkit.prompt.parts import Part, carried, from_source
 from tavernkit.prompt.pipeline import Pipeline
+from tavernkit.prompt.sources import (
+    AnySource,
+    FromCard,
+    FromHistory,
+    FromInjection,
+    FromLore,
+    FromPersona,
+    FromTemplate,
+)
 from tavernkit.prompt.tokens import message_tokens
+from tavernkit.prompt.tracing import expanded_by_passes, traced
 from tavernkit.prompt.trimming import Trimmer
 
 MAIN_PROMPT = (
@@ -82,18 +92,35 @@ def lore(ctx: Context) -> None:
 def character(ctx: Context) -> None:
     """Who the model is, with the lore around the description, and the persona it talks to."""
     card = ctx.require_character()
-    main = card.system_prompt.replace("{{original}}", MAIN_PROMPT) or MAIN_PROMPT
+    own = _marked(ctx, MAIN_PROMPT, FromTemplate(what="main prompt"))
+    main = _from_card(ctx, "system_prompt").replace("{{original}}", own) or own
     ctx.add_block(source="main", slot="main", content=main, removable=False, token_budget_group="system")
     _lore_blocks(ctx, before=True)
     for slot, text in (
-        ("description", card.description),
-        ("personality", card.personality and f"{{{{char}}}}'s personality: {card.personality}"),
-        ("scenario", card.scenario and f"Scenario: {card.scenario}"),
-        ("persona", ctx.require_user().persona),
+        ("description", _from_card(ctx, "description")),
+        ("personality", card.personality and _headed(ctx, "{{char}}'s personality: ", _from_card(ctx, "personality"))),
+        ("scenario", card.scenario and _headed(ctx, "Scenario: ", _from_card(ctx, "scenario"))),
+        ("persona", _marked(ctx, ctx.require_user().persona, FromPersona(user=ctx.require_user().name))),
     ):
         if text.strip():
             ctx.add_block(source=slot, slot=slot, content=text, removable=False, token_budget_group="system")
     _lore_blocks(ctx, before=False)
+
+
+def _marked(ctx: Context, text: str, source: AnySource) -> str:
+    """The text, which in a traced build says where it comes from."""
+    return traced(text, source) if ctx.is_traced else text
+
+
+def _from_card(ctx: Context, field: str) -> str:
+    card = ctx.require_character()
+    return _marked(
+        ctx, getattr(card, field), FromCard(character=card.name, field=field, version=card.character_version)
+    )
+
+
+def _headed(ctx: Context, heading: str, text: str) -> str:
+    return _marked(ctx, heading, FromTemplate(what="heading")) + text
 
 
 def _lore_blocks(ctx: Context, *, before: bool) -> None:
@@ -103,19 +130,23 @@ def _lore_blocks(ctx: Context, *, before: bool) -> None:
                 source=f"lore:{entry.id}",
                 stage="lore",
                 slot="lore_before" if before else "lore_after",
-                content=from_source(entry.content, part),
+                content=from_source(_marked(ctx, entry.content, _entry(part)), part),
                 priority=entry.priority or 0,
                 token_budget_group="lore",
             )
 
 
+def _entry(part: Part) -> FromLore:
+    return FromLore(book=part.book, entry=part.source, name=part.name, cause=part.cause, key=part.key)
+
+
 def examples(ctx: Context) -> None:
     """One block for each example dialogue, so that a dialogue is kept or dropped as a whole."""
-    for number, dialogue in enumerate(_dialogues(ctx.require_character().mes_example), start=1):
+    for number, dialogue in enumerate(_dialogues(_from_card(ctx, "mes_example")), start=1):
         ctx.add_block(
             source=f"example:{number}",
             slot="examples",
-            content=f"Example of how {{{{char}}}} speaks:\n{dialogue}",
+            content=_headed(ctx, "Example of how {{char}} speaks:\n", dialogue),
             token_budget_group="examples",
         )
 
@@ -142,7 +173,7 @@ def history(ctx: Context) -> None:
             source=source,
             slot="history",
             role=message.role,
-            content=message.content,
+            content=_marked(ctx, message.content, _said(index, message)),
             name=None if message.name in the_two else message.name,
             attachments=message.attachments,
             message_metadata=message.metadata,
@@ -154,7 +185,7 @@ def history(ctx: Context) -> None:
             source="message",
             slot="history",
             role="user",
-            content=ctx.message,
+            content=_marked(ctx, ctx.message, FromHistory(message=len(ctx.history))),
             attachments=ctx.attachments,
             removable=not ctx.must_keep("message"),
             token_budget_group="history",
@@ -163,12 +194,17 @@ def history(ctx: Context) -> None:
         ctx.add_block(
             source="post_history_instructions",
             slot="post_history_instructions",
-            content=card.post_history_instructions.replace("{{original}}", ""),
+            content=_from_card(ctx, "post_history_instructions").replace("{{original}}", ""),
             removable=False,
             token_budget_group="system",
         )
     if not len(ctx.history):
         ctx.greeting = card.first_mes or None
+
+
+def _said(index: int, message: Message) -> FromHistory:
+    swipe = message.metadata.get("swipe_id")
+    return FromHistory(message=index, swipe=swipe if isinstance(swipe, int) else None)
 
 
 def _latest_of_user(ctx: Context, window: list[Message], first: int) -> str | None:
@@ -199,7 +235,7 @@ def injections(ctx: Context) -> None:
                 source=injection.id,
                 slot="injection",
                 role=injection.role,
-                content=injection.content,
+                content=_marked(ctx, injection.content, FromInjection(id=injection.id)),
                 token_budget_group="injections",
                 removable=False,
             )
@@ -233,7 +269,8 @@ def macros(ctx: Context) -> None:
     for index, block in enumerate(ctx.blocks):
         content = engine.expand(block.content, environment)
         if content != block.content:
-            ctx.blocks[index] = block.with_(content=carried(block.sourced_content, content))
+            known = block.sourced_content
+            ctx.blocks[index] = block.with_(content=carried(known, expanded_by_passes(known, content)))
         if "{{" in content and block.slot != "history":
             ctx.warn(
                 "unexpanded_macro",

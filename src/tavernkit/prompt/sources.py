@@ -159,11 +159,11 @@ class FromArtifact(TextSource, frozen=True, kw_only=True, tag="artifact"):
     """An artifact of the story in one of its versions."""
 
     artifact: str
-    version: str = ""
+    version: int | None = None
 
     @property
     def sentence(self) -> str:
-        return f"artifact {self.artifact}" + (f", version {self.version}" if self.version else "")
+        return f"artifact {self.artifact}" + ("" if self.version is None else f", version {self.version}")
 
 
 class FromMacro(TextSource, frozen=True, kw_only=True, tag="macro"):

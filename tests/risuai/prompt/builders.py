@@ -56,9 +56,8 @@ def built(
     fields = {"template": cards or None, "main_prompt": "MAIN", "max_context": 8000, **(settings or {})}
     return build(
         story=(story or Story()).with_(character=character or marlow()),
-        user=TESS,
         preset=RisuSettings(**fields),
-        **inputs,
+        **{"user": TESS, **inputs},
     )
 
 
