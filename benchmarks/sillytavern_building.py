@@ -132,7 +132,7 @@ class Chat:
         )
         self.estimator = ModelTokenEstimator()
 
-    def turn(self, hooks: BuildHooks | None = None) -> Plan:
+    def turn(self, hooks: BuildHooks | None = None, *, trace: bool = False) -> Plan:
         """Say something new and build the prompt for the reply."""
         said = self.world.message()
         plan = build(
@@ -146,10 +146,15 @@ class Chat:
             model=MODEL,
             estimator=self.estimator,
             hooks=hooks,
+            trace=trace,
         ).plan
         self.history.append(Message(role="user", content=said))
         self.history.append(Message(role="assistant", content=self.world.message()))
         return plan
+
+    def traced_turn(self) -> Plan:
+        """A turn whose prompt can be explained."""
+        return self.turn(trace=True)
 
     def cold_turn(self) -> Plan:
         """A turn in a process that has built nothing yet; the vocabulary is loaded."""
@@ -186,3 +191,10 @@ def benchmarks() -> Iterator[Benchmark]:
                     baseline=baseline,
                     note="encoding the final prompt once",
                 )
+            traced, plain = (cache(partial(Chat, preset)) for _ in range(2))
+            yield Benchmark(
+                name=f"sillytavern {kind}, {size}, traced",
+                ours=prepared(lambda chat=traced: chat().traced_turn),
+                baseline=prepared(lambda chat=plain: chat().turn),
+                note="the same turn without a trace",
+            )

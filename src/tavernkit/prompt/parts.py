@@ -128,9 +128,19 @@ class TracedText(SourcedText):
         text = str.__getitem__(self, key)
         if not isinstance(key, slice) or key.step not in (None, 1):
             return text
+        if len(text) == len(self):
+            return self
+        trail = self.trail
+        if not self.spans and len(trail) == 1 and trail[0][0] == 0 and trail[0][1] == len(self):
+            return TracedText(text, (), ((0, len(text), trail[0][2]),)) if text else text
         first, last, _ = key.indices(len(self))
         spans = _cut_out(self.spans, first, last) if self.spans else ()
-        return TracedText(text, spans, _cut_out(self.trail, first, last))
+        return TracedText(text, spans, _cut_out(trail, first, last))
+
+    def strip(self, chars: str | None = None) -> str:
+        left = len(str.rstrip(self, chars))
+        removed = len(self) - len(str.lstrip(self, chars))
+        return self if left == len(self) and not removed else self[removed : max(left, removed)]
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         if not old or old not in self:
@@ -197,7 +207,7 @@ def _trail(separator: str, texts: Sequence[str], between: FromTemplate | None) -
     trail: list[SourceSpan] = []
     at = 0
     for text in texts:
-        if at:
+        if at and own:
             trail += [(start + at - gap, end + at - gap, source) for start, end, source in own]
         if isinstance(text, TracedText):
             own_trail = text.trail

@@ -29,7 +29,7 @@ class KeyFound(Value, frozen=True, kw_only=True, omit_defaults=True):
         return f"message {self.message}" if self.offset is None else f"message {self.message} at {self.offset}"
 
 
-class TextSource(Value, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+class TextSource(Value, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, gc=False):
     """The base of all sources. `through` are the macro calls and regex rules that brought the text here, the innermost
     first."""
 

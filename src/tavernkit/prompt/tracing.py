@@ -115,10 +115,13 @@ def answered(answer: str, name: str, arguments: Sequence[str], inside: AnySource
     """What a macro has answered: its own words, or one of its arguments, which keep their sources."""
     if not answer:
         return answer
-    others = {
-        id(source): source for argument in arguments for _, _, source in trail_of(argument) if source is not inside
-    }
-    step = FromMacro(name=name, arguments=clipped(arguments), inside=inside, of=tuple(others.values()))
+    others: dict[int, AnySource] = {}
+    if arguments:
+        for argument in arguments:
+            others.update((id(source), source) for _, _, source in trail_of(argument) if source is not inside)
+        step = FromMacro(name=name, arguments=clipped(arguments), inside=inside, of=tuple(others.values()))
+    else:
+        step = FromMacro(name=name, inside=inside)
     if isinstance(answer, TracedText):
         return passed(answer, step)
     for argument in arguments if others else ():

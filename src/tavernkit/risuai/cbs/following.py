@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 
 from tavernkit.prompt.parts import TracedText, joined
 from tavernkit.prompt.sources import AnySource, FromCard, FromMacro, FromPersona
@@ -25,6 +24,7 @@ from tavernkit.risuai.cbs.scanner import (
     LEGACY_CLOSING,
     MARKER,
     BlockEnd,
+    BlockStart,
     Brace,
     Calculation,
     CBSScript,
@@ -157,8 +157,13 @@ def _in_braces(opening: str, text: str, closing: str) -> str:
 
 
 def _with_source(tag: CBSTag, source: str) -> CBSTag:
-    twin = copy(tag)
+    twin = object.__new__(type(tag))
+    twin.text = tag.text
     twin.source = source
+    if isinstance(tag, Macro) and isinstance(twin, Macro):
+        twin.name, twin.arguments = tag.name, tag.arguments
+    elif isinstance(tag, BlockStart) and isinstance(twin, BlockStart):
+        twin.opens = tag.opens
     return twin
 
 

@@ -187,8 +187,7 @@ def _piece(speech: Speech, text: str) -> TextPiece:
 
 def _write(speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: SequencePlace) -> str:
     if speakers.with_instruct:
-        text, suffix = _write_instruct(speakers, sequences, speech, place)
-        return text + suffix
+        return sequences.whole(speech.text, _name(speakers, speech), speech.role, speech.force_name, place)
     if speech.name and not speech.is_narrator:
         label = speakers.written(f"{speech.name}: ", NAME.what)
         return label + speech.text + speakers.written("\n", "line break")
@@ -198,15 +197,9 @@ def _write(speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: 
 def _write_unfinished(speakers: TextSpeakers, sequences: Sequences, speech: Speech) -> str:
     """A message that ends where its text ends, for the model to go on with it."""
     if speakers.with_instruct:
-        return _write_instruct(speakers, sequences, speech, "last")[0]
+        return sequences.write(speech.text, _name(speakers, speech), speech.role, speech.force_name, "last")[0]
     line = _write(speakers, sequences, speech, "between")
     return line[: line.rindex(speech.text) + len(speech.text)]
-
-
-def _write_instruct(
-    speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: SequencePlace
-) -> tuple[str, str]:
-    return sequences.write(speech.text, _name(speakers, speech), speech.role, speech.force_name, place)
 
 
 def _role(said: Speech | ChatTurn) -> ExtensionRole:

@@ -78,6 +78,17 @@ class Sequences:
             return f"{prefix}{between}{label}" + text, suffix
         return joined("", (self._head(prefix, between, label), text)), suffix
 
+    def whole(
+        self, text: str, name: str, role: ExtensionRole, force_name: bool = False, place: SequencePlace = "between"
+    ) -> str:
+        """A message in its sequences, with the suffix."""
+        if self._is_plain:
+            written, end = self.write(text, name, role, force_name, place)
+            return written + end
+        prefix, label, suffix = self.around(name, role, force_name, place)
+        between = self._between if prefix and (label or text or suffix) else ""
+        return joined("", (self._head(prefix, between, label), text, suffix))
+
     def _head(self, *pieces: str) -> str:
         """What stands before the words of a speaker, which is the same for many messages."""
         key = tuple(map(id, pieces))

@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from tavernkit.prompt.parts import Span, joined, sourced, spans_of
+from tavernkit.prompt.sources import AnySource
 from tavernkit.prompt.tracing import answered, first_source, traced, trail_of
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.text.js_engine import EngineError, JsEngine, ThreadEngine, TimeUpError
@@ -105,23 +106,14 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
         return text
     mark = _mark((template, *values.values(), *answers))
     marked = {name: f"{mark}{value}{mark}" if name in known else str(value) for name, value in values.items()}
-    by_text = {str(value): value for value in known.values()}
+    # Of two values that say the same, the one with lore counts.
+    by_text = {str(value): value for value in sorted(known.values(), key=lambda value: bool(spans_of(value)))}
     source = first_source(text)
     match _call("render", template, marked, answers):
         case {"text": str(found)} if found.replace(mark, "") == text:
             pieces = found.split(mark)
-            # What stands between two marks is a value, and around them is the template.
-            return joined(
-                "",
-                (
-                    by_text[piece]
-                    if place % 2 and piece in by_text
-                    else piece
-                    if source is None
-                    else traced(piece, source)
-                    for place, piece in enumerate(pieces)
-                ),
-            )
+            written = pieces if source is None else [traced(piece, source) for piece in pieces]
+            return joined("", (by_text.get(piece, piece) for piece in written))
     spans: list[Span] = []
     for value in by_text.values():
         for start, end, origin in spans_of(value):
@@ -130,7 +122,21 @@ def _with_parts(text: str, template: str, values: Mapping[str, str], answers: Se
                 at = text.index(said)
                 spans.append((at, at + len(said), origin))
     spans.sort(key=lambda span: span[0])
+    if source is not None:
+        text = _with_values(text, by_text, source)
     return sourced(text, [span for place, span in enumerate(spans) if not place or span[0] >= spans[place - 1][1]])
+
+
+def _with_values(text: str, by_text: Mapping[str, str], source: AnySource) -> str:
+    """The text, in which the values that stand in it only once keep their sources, and the rest is the template's."""
+    places = sorted((text.index(value), value) for value in by_text if text.count(value) == 1)
+    pieces: list[str] = []
+    at = 0
+    for start, value in places:
+        if start >= at:
+            pieces += (traced(str(text)[at:start], source), by_text[value])
+            at = start + len(value)
+    return joined("", (*pieces, traced(str(text)[at:], source)))
 
 
 def _mark(texts: Sequence[str]) -> str:
