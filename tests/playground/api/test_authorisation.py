@@ -201,6 +201,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/messages", "PUT /conversations/{conversation_id}/persona",
     ],
     "moderate": [
+        "PATCH /members/{member_id}",
         "PATCH /messages/{message_id}", "POST /messages/{message_id}/hide", "POST /messages/{message_id}/restore",
         "POST /messages/{message_id}/swipes", "PATCH /messages/{message_id}/swipes/{swipe_id}",
         "DELETE /messages/{message_id}/swipes/{swipe_id}",
@@ -214,7 +215,7 @@ TABLE = {
         "DELETE /shared_links/{shared_link_id}",
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
-        "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
+        "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
         "PUT /conversations/{conversation_id}/toggles/{key}", "POST /spaces/{space_id}/settings/import",
         "PUT /spaces/{space_id}/background", "POST /spaces/{space_id}/background",
@@ -372,7 +373,6 @@ TABLE = {
         "GET /conversations/{conversation_id}/links (page)", "POST /conversations/{conversation_id}/links (page)",
         "POST /conversations/{conversation_id}/links/{shared_link_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members (page)",
-        "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)",
         "POST /conversations/{conversation_id}/panel/prompt/toggles (page)",
@@ -383,6 +383,7 @@ TABLE = {
         "POST /spaces/{space_id}/import (page)",
     ],
     "moderate on a page": [
+        "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /messages/{message_id}/swipes/{swipe_id}/delete (page)",
         "POST /messages/{message_id}/swipes/{swipe_id} (page)",
         "GET /messages/{message_id}/swipes (page)", "POST /messages/{message_id}/swipes (page)",
@@ -511,7 +512,7 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/members (page)": Ask(data={"user_id": "{user_id}"}),
     "POST /conversations/{conversation_id}/panel/members/{member_id} (page)": Ask(
-        data={"settings_version": "0", "talkativeness": "20"}
+        data={"settings_version": "0", "participation": "muted"}
     ),
     "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)": Ask(
         data={"settings_version": "0", "direction": "up"}
@@ -550,7 +551,7 @@ REQUESTS = {
     "PUT /spaces/{space_id}/members/order": Ask(
         json={"settings_version": 0, "member_ids": ["{member_0}", "{member_2}", "{member_1}", "{member_3}"]},
     ),
-    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "talkativeness": 0.2}),
+    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "participation": "muted"}),
     "PATCH /members/{member_id}/settings": Ask(json=SETTINGS),
     "POST /spaces/{space_id}/conversations": Ask(json={"title": "Talk"}),
     "POST /spaces/{space_id}/conversations/import": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),

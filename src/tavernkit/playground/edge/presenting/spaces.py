@@ -22,6 +22,7 @@ from tavernkit.playground.story.access.access import Access, PicturedMember, Spa
 from tavernkit.playground.story.access.personas import locked_persona
 from tavernkit.playground.story.conversations.queries import list_conversations
 from tavernkit.playground.story.members.invitations import open_invitations
+from tavernkit.playground.story.members.service import may_mute
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
@@ -205,7 +206,7 @@ def _member(
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),
         is_muted=member.participation == "muted",
-        may_mute=is_owner and is_here and member.role != "owner" and member.participation != "observer",
+        may_mute=may_mute(access, member),
         may_remove=may_change and member.role != "owner",
         may_return=is_owner and not is_here and (not is_character or row.has_card),
         may_go_up=is_owner and is_here and place > 0,

@@ -2,10 +2,10 @@
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
 only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
-may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
-administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
-membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted. What is in
-the trash is not there for anybody.
+may do the rest while they watch. Moderators also change what others said, and mute members. Only the owner of the
+space, or an administrator of the site, changes the space itself. A private conversation is the owner's alone. A
+member's own membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+What is in the trash is not there for anybody.
 
 Characters, lorebooks and presets are their owners', who alone change them; others may read and use those that are
 everybody's or shared with them. A story may use what belongs to its space's people or is shared with them.
