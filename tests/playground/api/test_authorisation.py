@@ -87,6 +87,7 @@ TABLE = {
     ],
     "have things": [
         "POST /space_invitations/accept",
+        "GET /public_conversations",
         "GET /me", "GET /search", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/check",
         "POST /characters/import",
@@ -244,7 +245,7 @@ TABLE = {
     ],
     "see pages": [
         "GET /join/{code} (page)", "POST /join/{code} (page)",
-        "GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)",
+        "GET / (page)", "GET /archive (page)", "GET /public (page)", "GET /search (page)", "GET /spaces/new (page)",
         "GET /palette.json (page)", "GET /models (page)", "GET /trash (page)", "POST /trash/empty (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /scripts (page)", "POST /scripts/test (page)",

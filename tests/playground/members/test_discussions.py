@@ -260,6 +260,46 @@ async def test_visibility_is_the_owners_choice_and_shuts_out_who_may_not_read(sq
         assert stale.status_code == 409
 
 
+async def test_public_conversations_are_found_by_everybody_and_no_others(database_url: str, tmp_path: Path) -> None:
+    async with open_installation(database_url, tmp_path) as installation:
+        club = await open_club(installation)
+        made = {
+            visibility: await club.ask(
+                "POST",
+                f"/spaces/{club.space_id}/conversations",
+                {"title": f"{visibility} talk", "visibility": visibility},
+            )
+            for visibility in ("shared", "private", "public")
+        }
+        talk = f"/conversations/{made['public']['id']}"
+        await club.ask("POST", f"{talk}/messages", {"content": "Read *this*.", "role": "system"})
+
+        async def found() -> list[list[str]]:
+            lists = [(await client.get(f"{API}/public_conversations")).json() for client in (club.olga, club.mia)]
+            return [[item["title"] for item in one["items"]] for one in lists]
+
+        assert await found() == [["public talk"], ["public talk"]]
+        [item] = (await club.mia.get(f"{API}/public_conversations")).json()["items"]
+        assert (item["space_name"], item["owner_name"], item["last_text"]) == ("Club", "Olga", "Read *this*.")
+        page = (await club.mia.get("/public")).text
+        assert all(words in page for words in (f'href="{talk}"', "public talk", "Club by Olga", "Read this."))
+        assert not any(words in page for words in ("shared talk", "private talk"))
+        assert (await club.mia.get(talk)).status_code == 200
+        # One page after the other, the last that changed first.
+        await club.ask("POST", f"/spaces/{club.space_id}/conversations", {"title": "Second", "visibility": "public"})
+        first = (await club.mia.get(f"{API}/public_conversations?limit=1")).json()
+        second = (await club.mia.get(f"{API}/public_conversations?limit=1&after={first['next']}")).json()
+        assert [[item["title"] for item in one["items"]] for one in (first, second)] == [["Second"], ["public talk"]]
+        assert second["next"] is None
+        assert (await club.mia.get("/public?after=x")).status_code == 422
+        await club.ask("DELETE", f"/conversations/{first['items'][0]['id']}")
+        assert await found() == [["public talk"], ["public talk"]]
+        version = (await club.ask("GET", f"/spaces/{club.space_id}"))["settings_version"]
+        await club.ask("PATCH", f"/spaces/{club.space_id}", {"settings_version": version, "archived": True})
+        assert await found() == [[], []]
+        assert "No conversations are public." in (await club.mia.get("/public")).text
+
+
 async def test_the_chat_says_why_a_muted_member_or_an_observer_cannot_write(sqlite_url: str, tmp_path: Path) -> None:
     async with open_installation(sqlite_url, tmp_path) as installation:
         club = await open_club(installation)

@@ -273,6 +273,7 @@ class Persona(EditedRow):
     __table_args__ = (
         one_of("position", "in_prompt", "top_of_note", "bottom_of_note", "at_depth", "none"),
         one_of("role", "system", "user", "assistant"),
+        Index("ix_personas_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
@@ -286,6 +287,7 @@ class Persona(EditedRow):
     is_default: Mapped[bool] = mapped_column(default=False)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class PersonaConnection(DatedRow):
@@ -315,16 +317,20 @@ class PersonaConnection(DatedRow):
 
 class QuickReplySet(EditedRow):
     """Buttons above the composer. `data` is the set as SillyTavern writes it; `file` is what was imported, where that
-    was in an older format."""
+    was in an older format. One in the trash leaves its name to others."""
 
     __tablename__ = "quick_reply_sets"
-    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+    __table_args__ = (
+        Index("uq_quick_reply_sets_name", "owner_id", "name", unique=True, **only("trashed_at IS NULL")),
+        Index("ix_quick_reply_sets_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
+    )
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class QuickReplyLink(DatedRow):
@@ -634,6 +640,7 @@ class Conversation(EditedRow):
         one_of("visibility", "shared", "private", "public"),
         one_of("status", "ready", "pending", "failed", "archived", "deleting"),
         Index("ix_conversations_recent", "updated_at"),
+        Index("ix_conversations_public", "updated_at", **only("visibility = 'public'")),
         Index("ix_conversations_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
@@ -1078,15 +1085,19 @@ class KeptPiece(Base):
 
 class PipelineProfile(EditedRow):
     """A set of pipelines. `settings_version` is the number of its newest version, counted from 1. One without an owner
-    is everybody's."""
+    is everybody's. One in the trash is chosen nowhere, and leaves its name to others."""
 
     __tablename__ = "pipeline_profiles"
-    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+    __table_args__ = (
+        Index("uq_pipeline_profiles_name", "owner_id", "name", unique=True, **only("trashed_at IS NULL")),
+        Index("ix_pipeline_profiles_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
+    )
 
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     description: Mapped[str] = mapped_column(String(2000), default="")
     settings_version: Mapped[int] = mapped_column(default=1)
+    trashed_at: Mapped[datetime | None]
 
 
 class PipelineProfileVersion(Base):

@@ -21,8 +21,10 @@ from tavernkit.playground.story.conversations.documents import (
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.queries import (
     ListedConversation,
+    PublicConversation,
     TreeNode,
     list_conversations,
+    list_public_conversations,
     read_conversation,
     read_tree,
 )
@@ -38,7 +40,31 @@ class ConversationItem(ConversationOut):
         return cls.of_row(row.conversation, last_text=row.last_text)
 
 
+class PublicConversationItem(ConversationItem):
+    """A conversation that everybody with an account may read."""
+
+    space_name: str
+    owner_name: str = Field(description="The name of who owns the space.")
+
+    @classmethod
+    def of_public(cls, row: PublicConversation) -> Self:
+        named = {"space_name": row.space_name, "owner_name": row.owner_name}
+        return cls.of_row(row.conversation, last_text=row.last_text, **named)
+
+
 router = APIRouter(tags=["conversations"])
+
+
+@router.get("/public_conversations", responses=documented())
+async def list_public(caller: ApiCaller, after: After = None, limit: Limit = 50) -> Page[PublicConversationItem]:
+    """The conversations that everybody with an account may read, those that changed last first."""
+    rows = await list_public_conversations(caller.runtime, after=behind_time(after), limit=limit + 1)
+    return page(
+        rows,
+        limit,
+        PublicConversationItem.of_public,
+        lambda row: (moment(row.conversation.updated_at), str(row.conversation.id)),
+    )
 
 
 @router.get("/spaces/{space_id}/conversations", responses=documented())

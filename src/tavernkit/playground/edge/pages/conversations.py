@@ -26,6 +26,7 @@ from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, newer_view, older_view
 from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, is_among_people, permissions_of
+from tavernkit.playground.edge.presenting.spaces import public_view
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
@@ -50,6 +51,12 @@ MOST_WATCHED = 32
 Number = Annotated[int, Query(ge=0, le=2**63 - 1)]
 WatchedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:[0-9]{1,18})?$")]
 Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCHED)]
+
+
+@router.get("/public")
+async def public(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    """The conversations that everybody with an account may read."""
+    return fresh_page("public.html", view=await public_view(caller.runtime, after=after))
 
 
 @router.get("/conversations/{conversation_id}")

@@ -48,7 +48,7 @@ SHOWN: Mapping[str, ShownStatus] = {
 
 
 MUTE_NOTES = {
-    "muted": _("You are muted here. The owner of the space can unmute you."),
+    "muted": _("You are muted here. The owner of the space or a moderator can unmute you."),
     "observer": _("You are an observer here: you can read, but not write."),
 }
 """Why members may not write, by how they take part."""

@@ -148,6 +148,7 @@ PAGES = (
     (_("Import"), _("From SillyTavern or RisuAI"), "/import"),
     (_("Export"), _("To SillyTavern or RisuAI"), "/export"),
     (_("Archived stories"), _("Stories put aside"), "/archive"),
+    (_("Public conversations"), _("What everybody here can read"), "/public"),
     (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),

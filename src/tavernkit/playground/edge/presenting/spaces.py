@@ -20,7 +20,7 @@ from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_
 from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
 from tavernkit.playground.story.access.personas import locked_persona
-from tavernkit.playground.story.conversations.queries import list_conversations
+from tavernkit.playground.story.conversations.queries import list_conversations, list_public_conversations
 from tavernkit.playground.story.members.invitations import open_invitations
 from tavernkit.playground.story.members.service import may_mute
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
@@ -40,7 +40,7 @@ INVITED_ROLES = {"member": _("Member"), "moderator": _("Moderator"), "observer":
 VISIBILITIES = {
     "shared": (_("Members"), _("Everybody in this space can read this conversation.")),
     "private": (_("Only the owner"), _("Only the owner of the space can read this conversation.")),
-    "public": (_("Everybody with an account"), _("Everybody with an account here can read it at its address.")),
+    "public": (_("Everybody with an account"), _("Everybody with an account here can find and read it.")),
 }
 """Who may read a conversation, in a few words and in a sentence."""
 
@@ -126,6 +126,28 @@ async def space_view(
         "next": None if last is None else cursor(moment(last.updated_at), str(last.id)),
         "name_typed": space.name if name_typed is None else name_typed,
         "problem": problem,
+    }
+
+
+async def public_view(runtime: Runtime, *, after: str | None = None) -> Mapping[str, object]:
+    """A page of the conversations that everybody with an account may read, those that changed last first."""
+    rows = await list_public_conversations(runtime, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
+    shown = rows[:STORIES_PER_PAGE]
+    last = shown[-1].conversation if len(rows) > STORIES_PER_PAGE else None
+    return {
+        "rows": tuple(
+            {
+                "id": row.conversation.id,
+                "title": shown_name(row.conversation.title),
+                "space_name": shown_name(row.space_name),
+                "owner_name": shown_name(row.owner_name),
+                "last_line": str(render_markdown(row.last_text or "").striptags()),
+                "last_at": row.conversation.updated_at,
+            }
+            for row in shown
+        ),
+        "older": "" if last is None else cursor(moment(last.updated_at), str(last.id)),
+        "is_first": after is None,
     }
 
 

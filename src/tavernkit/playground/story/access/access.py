@@ -125,13 +125,20 @@ def is_in_space(reader: Reader) -> ColumnElement[bool]:
 
 def is_readable(reader: Reader) -> ColumnElement[bool]:
     """Whether the conversation of the query around it, joined with its space, is in this person's lists: those of the
-    spaces they are in. Public ones of others, and what administrators may read, are reached by their address alone."""
+    spaces they are in. Public ones of others have a list of their own; what administrators may read is reached by its
+    address alone."""
     return and_(
         Space.status != "deleting",
         Conversation.status != "deleting",
         is_in_space(reader),
         or_(Conversation.visibility != "private", Space.owner_id == reader),
     )
+
+
+def is_public() -> ColumnElement[bool]:
+    """Whether the conversation of the query around it, joined with its space, is in the list that everybody with an
+    account finds: what is archived has left it, though it can still be read."""
+    return and_(Space.status == "active", Conversation.status == "ready", Conversation.visibility == "public")
 
 
 async def invited_space(session: AsyncSession, code_hash: str, now: datetime, *, lock: bool = False) -> InvitedSpace:
@@ -389,13 +396,24 @@ def spaces_of(user_id: UUID) -> Select[UUID]:
 
 async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
     """One of the person's own personas."""
-    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id, Persona.trashed_at.is_(None))
     return existing(await session.scalar(query), _("persona"))
 
 
 def character_name(character: Character) -> str:
     """What others call the character."""
     return titled(character.nickname or character.name, UNNAMED)
+
+
+async def member_persona(session: AsyncSession, member: SpaceMembership) -> Persona | None:
+    """The persona that somebody is in a space, if it is not in the trash."""
+    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    return None if persona is None or persona.trashed_at is not None else persona
+
+
+def is_their_persona() -> ColumnElement[bool]:
+    """How memberships are joined with the personas that people are there."""
+    return and_(Persona.id == SpaceMembership.persona_id, Persona.trashed_at.is_(None))
 
 
 async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
@@ -405,7 +423,7 @@ async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
     if member.kind == "character":
         character = await session.get(Character, member.character_id)
         return member.cached_display_name if character is None else character_name(character)
-    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    persona = await member_persona(session, member)
     if persona is not None:
         return titled(persona.name, UNNAMED)
     user = await session.get_one(User, member.user_id)
@@ -414,7 +432,7 @@ async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
 
 async def story_user(session: AsyncSession, member: SpaceMembership) -> LibraryUser:
     """The person as the story knows them: the text of this membership's own counts more than the persona's."""
-    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    persona = await member_persona(session, member)
     text = member.persona or ("" if persona is None else persona.description)
     return LibraryUser(name=member.cached_display_name, persona=text)
 
@@ -494,7 +512,7 @@ async def pictured_members(session: AsyncSession, space_id: UUID, *, limit: int)
             Character.status == "ready",
         )
         .outerjoin(Character, Character.id == SpaceMembership.character_id)
-        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .outerjoin(Persona, is_their_persona())
         .where(SpaceMembership.space_id == space_id)
         .order_by(SpaceMembership.position, SpaceMembership.id)
         .limit(limit)

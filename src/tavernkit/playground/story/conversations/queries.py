@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.database.models import Conversation, Message, Space, TextContent, User
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, space_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, is_public, space_for
 
 PREVIEW_CHARACTERS = 200
 
@@ -51,10 +51,43 @@ async def list_conversations(
         if access.level < Access.ADMINISTER:
             query = query.where(Conversation.visibility != "private")
         if after is not None:
-            time, id = after
-            is_older = or_(Conversation.updated_at < time, and_(Conversation.updated_at == time, Conversation.id < id))
-            query = query.where(is_older)
+            query = query.where(_is_older(*after))
         return [ListedConversation(row, preview(text)) for row, text in await session.execute(query)]
+
+
+class PublicConversation(NamedTuple):
+    """A conversation that everybody may read, the name of its space and of who owns that, and the beginning of its
+    newest message."""
+
+    conversation: Conversation
+    space_name: str
+    owner_name: str
+    last_text: str | None
+
+
+async def list_public_conversations(
+    runtime: Runtime, *, after: tuple[datetime, UUID] | None, limit: int
+) -> list[PublicConversation]:
+    """The conversations that everybody with an account may read, those that changed last first."""
+    query = (
+        select(Conversation, Space.name, User.name, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+        .join(Space, Space.id == Conversation.space_id)
+        .join(User, User.id == Space.owner_id)
+        .outerjoin(Message, Message.id == last_message_id())
+        .outerjoin(TextContent, TextContent.id == Message.text_id)
+        .where(is_public())
+        .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+        .limit(limit)
+    )
+    if after is not None:
+        query = query.where(_is_older(*after))
+    async with runtime.database.read() as session:
+        rows = await session.execute(query)
+        return [PublicConversation(row, space, owner, preview(text)) for row, space, owner, text in rows]
+
+
+def _is_older(moment: datetime, id: UUID) -> ColumnElement[bool]:
+    return or_(Conversation.updated_at < moment, and_(Conversation.updated_at == moment, Conversation.id < id))
 
 
 async def last_texts(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, str]:

@@ -321,7 +321,9 @@ _NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
     ),
     "persona": (
         SearchDocument.persona_id,
-        select(Persona.updated_at).where(Persona.id == SearchDocument.persona_id, Persona.owner_id == _READER),
+        select(Persona.updated_at).where(
+            Persona.id == SearchDocument.persona_id, Persona.owner_id == _READER, Persona.trashed_at.is_(None)
+        ),
     ),
 }
 """Where the id of each is in a document, and when it was changed, for who may read it."""
