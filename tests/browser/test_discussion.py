@@ -208,7 +208,8 @@ def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over
     expect(panel.get_by_text("Everybody in this space can read this conversation.")).to_be_visible()
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
-    expect(panel.get_by_role("heading", name="Invite people")).to_have_count(0)
+    expect(mine.get_by_role("heading", name="Invite people")).to_be_visible()
+    expect(panel.get_by_role("button", name="Hand over Countess")).to_have_count(0)
     show(page, DESKTOP, "light")
     assert_accessible(page)
 
