@@ -174,7 +174,7 @@ async def test_a_persona_in_the_trash_is_nobody_and_is_in_use_again_when_restore
     database_url: str, tmp_path: Path
 ) -> None:
     async with prompt_story(database_url, tmp_path) as story, api_client(story.runtime, story.user_id) as api:
-        kit = {"name": "Kit", "description": "Kit is tall.", "is_default": True}
+        kit = {"name": "Kit", "description": "Kit wears a quincunx.", "is_default": True}
         persona_id = (await api.post("/personas", json=kit)).json()["id"]
         members = (await api.get(f"/spaces/{story.space_id}/members")).json()["items"]
         own = next(member for member in members if member["user_id"] == str(story.user_id))
@@ -182,10 +182,10 @@ async def test_a_persona_in_the_trash_is_nobody_and_is_in_use_again_when_restore
         assert (await api.patch(f"/members/{own['id']}", json=change)).status_code == 200
 
         async def is_described() -> bool:
-            return "Kit is tall." in "\n".join(texts(await story.prompt("Ada")))
+            return "Kit wears a quincunx." in "\n".join(texts(await story.prompt("Ada")))
 
         async def found() -> list[str]:
-            hits = (await api.get("/search?q=tall")).json()["items"]
+            hits = (await api.get("/search?q=quincunx")).json()["items"]
             return [hit["kind"] for hit in hits]
 
         assert (await is_described(), await found()) == (True, ["persona"])
