@@ -114,7 +114,7 @@ async def test_after_everything_was_deleted_a_sweep_leaves_accounts_and_settings
         runtime.clock = lambda: later
         removed = await sweep(runtime, asyncio.Event())
         assert await filled_tables(runtime) <= STAY, removed
-        uploads = runtime.settings.data_dir / "imports"
+        uploads = runtime.settings.imports_dir
         assert [file for file in uploads.rglob("*") if file.is_file()] == []
         assert removed["spaces"] == 2
 
