@@ -83,8 +83,8 @@ async def test_the_worker_keeps_built_files_and_the_offline_page_alone(client: h
     for address in (keeps["offline"], *keeps["assets"]):
         assert (await client.get(address)).status_code == 200
     page = (await client.get(keeps["offline"])).text
-    files = [address for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', page)]
-    assert files
+    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+    assert asset("app.js") in files
     assert set(files) <= set(keeps["assets"])
 
 
