@@ -1,13 +1,14 @@
 """The application as one that is kept: what is shown without a server, and what a hidden tab says."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Gate, OpenWindow
+from tests.browser.groups import begin_group
 from tests.browser.looks import assert_accessible
 from tests.browser.story import Story, begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
@@ -195,6 +196,22 @@ def test_a_tab_that_was_hidden_for_long_notifies_without_a_service_worker(
     wait_until(lambda: len(notifications([story])) == 1)
 
 
+def test_a_round_of_a_group_is_notified_at_its_end(open_window: OpenWindow, site: ServerProcess, gate: Gate) -> None:
+    page = open_window(site, new_profile=True)
+    page.context.add_init_script(RECORD_WITHOUT_WORKER)
+    group = begin_group(page)
+    page.evaluate(NOTIFY)
+    group.send(f"[[slow: 4]] {gate.behind(2)}")
+    expect(group.now).to_contain_text("Ottoline")
+    page.evaluate(SET_VISIBILITY, "hidden")
+    gate.open()
+    expect(group.now).to_contain_text("Tansy")
+    gate.open()
+    wait_until(lambda: len(notifications([group])) > 0)
+    (shown,) = notifications([group])
+    assert shown["title"].startswith("Tansy")
+
+
 def test_a_click_on_a_notification_shows_its_conversation(open_window: OpenWindow, site: ServerProcess) -> None:
     story = begin_story(open_window(site, service_workers=True))
     story.page.wait_for_function(CONTROLLED)
@@ -266,5 +283,5 @@ def hidden_tabs(page: Page, gate: Gate) -> list[Story]:
     return tabs
 
 
-def notifications(tabs: list[Story]) -> list[dict[str, Any]]:
+def notifications(tabs: Sequence[Story]) -> list[dict[str, Any]]:
     return [shown for tab in tabs for shown in tab.page.evaluate("() => window.shown")]
