@@ -20,6 +20,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "api.md"
 ROUTES = api_routes(api_alone())
 SCHEMAS: dict[str, Any] = api_alone().openapi()["components"]["schemas"]
 LISTS_OF_ALL = [
+    "GET /admin/backups",
+    "GET /admin/prices",
+    "GET /admin/usage",
     "GET /conversations/{conversation_id}/artifacts",
     "GET /conversations/{conversation_id}/injections",
     "GET /conversations/{conversation_id}/shared_links",
