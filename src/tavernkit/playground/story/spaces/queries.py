@@ -59,6 +59,9 @@ class SpaceFilters(Value, frozen=True, kw_only=True):
     unread: bool = False
 
 
+ALL_SPACES = SpaceFilters()
+
+
 class ListedSpace(NamedTuple):
     """A space, the conversation in it that was used last with the beginning of its newest message, when that was, and
     its first members. `place` is where it stands in the list."""
@@ -93,7 +96,7 @@ async def list_spaces(
     viewer: Viewer,
     *,
     status: Literal["active", "archived"],
-    filters: SpaceFilters,
+    filters: SpaceFilters = ALL_SPACES,
     after: tuple[str, UUID] | tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[ListedSpace]:
