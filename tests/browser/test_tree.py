@@ -50,6 +50,7 @@ def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
     node.get_by_label("Title").fill("In the hills")
     node.get_by_label("Title").press("Enter")
     expect(node.locator(".story-name-link")).to_have_text("In the hills")
+    page.reload()
     node.get_by_role("button", name="Delete In the hills").click()
     page.get_by_role("button", name="Cancel").click()
     expect(node).to_be_visible()
