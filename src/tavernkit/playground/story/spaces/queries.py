@@ -261,7 +261,8 @@ def _last_conversation_id(viewer: Viewer, status: Literal["active", "archived"])
     return (
         select(Conversation.id)
         .where(_is_shown(Conversation, viewer, status))
-        .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+        # A fork and what it left were changed at the same moment.
+        .order_by(Conversation.updated_at.desc(), Conversation.created_at.desc(), Conversation.id.desc())
         .limit(1)
         .correlate(Space)
         .scalar_subquery()
