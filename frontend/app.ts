@@ -43,6 +43,8 @@ import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
 import QuickReplies from "./controllers/quick_replies"
+import ReadPosition from "./controllers/read_position"
+import Rename from "./controllers/rename"
 import Reorder from "./controllers/reorder"
 import ResultKeys from "./controllers/result_keys"
 import RoundEditor from "./controllers/round_editor"
@@ -125,6 +127,8 @@ application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
 application.register("quick-replies", QuickReplies)
+application.register("read-position", ReadPosition)
+application.register("rename", Rename)
 application.register("reorder", Reorder)
 application.register("result-keys", ResultKeys)
 application.register("round-editor", RoundEditor)

@@ -82,6 +82,9 @@ async def fill(world: World) -> None:
     sent = {"content": "Look.", "role": "system", "pictures": [{"id": await things.get("picture_id")}]}
     await world.owner("POST", f"/conversations/{conversation_id}/messages", json=sent)
     await world.owner("POST", f"/conversations/{conversation_id}/artifacts/reset", json={"tags": ["mood"]})
+    await world.owner("PUT", f"/spaces/{space_id}/pin")
+    await world.owner("PUT", f"/spaces/{space_id}/tags", json={"tags": ["noir"]})
+    await world.owner("PUT", f"/conversations/{conversation_id}/read_position", json={"seq": 1})
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
 

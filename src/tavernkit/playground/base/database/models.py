@@ -28,6 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from tavernkit.injections import InjectionPosition
 from tavernkit.playground.base.database.base import Base, DatedRow, EditedRow, JsonText, Row, one_of, one_place, only
 from tavernkit.playground.base.database.fulltext.analysis import scope_of
+from tavernkit.playground.base.names import branch_name
 
 
 class SiteSetting(Base):
@@ -632,6 +633,9 @@ class Conversation(EditedRow):
     `messages_count` counts the messages that are not hidden. Chat variables and lore timers are not here: they are
     deltas on swipes, so that they follow the path through the messages. One in the trash is `deleting`; `trashed_from`
     is its status before, and `regrafted` says of each of its branches where it hung, and where it was put.
+
+    `left_at` is the number and the first words of the message that a branch without a title of its own goes on from;
+    its `title` is then made from them, in the language of whoever made the branch. `name` is what pages show.
     """
 
     __tablename__ = "conversations"
@@ -641,12 +645,14 @@ class Conversation(EditedRow):
         one_of("status", "ready", "pending", "failed", "archived", "deleting"),
         Index("ix_conversations_recent", "updated_at"),
         Index("ix_conversations_public", "updated_at", **only("visibility = 'public'")),
+        Index("ix_conversations_space_recent", "space_id", "updated_at"),
         Index("ix_conversations_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
-    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(20), default="root")
     title: Mapped[str] = mapped_column(String(200))
+    left_at: Mapped[dict[str, Any] | None]
     visibility: Mapped[str] = mapped_column(String(20), default="shared")
     parent_conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id"), index=True)
     root_conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id"), index=True)
@@ -664,6 +670,50 @@ class Conversation(EditedRow):
     trashed_at: Mapped[datetime | None]
     trashed_from: Mapped[str | None] = mapped_column(String(20))
     regrafted: Mapped[dict[str, Any] | None]
+
+    @property
+    def has_own_title(self) -> bool:
+        return self.left_at is None
+
+    @property
+    def name(self) -> str:
+        """Its title, or, where it has none of its own, where it leaves, in the reader's language."""
+        return self.title if self.left_at is None else branch_name(self.left_at)
+
+
+class StoryPin(Base):
+    """A space that a person has pinned: it stands first in their list."""
+
+    __tablename__ = "story_pins"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), primary_key=True, index=True)
+    created_at: Mapped[datetime]
+
+
+class StoryTag(Base):
+    """A tag that a person has given a space, for their own list; `key` is the tag as it is compared."""
+
+    __tablename__ = "story_tags"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), primary_key=True, index=True)
+    key: Mapped[str] = mapped_column(String(200), primary_key=True)
+    position: Mapped[int]
+    tag: Mapped[str] = mapped_column(String(200))
+
+
+class ReadPosition(Base):
+    """The number of the last message of a conversation that a person has seen. Where there is no row, nothing in the
+    conversation is new to them."""
+
+    __tablename__ = "read_positions"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    seq: Mapped[int] = mapped_column(BigInteger)
 
 
 class SharedLink(DatedRow):

@@ -32,6 +32,7 @@ from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.personas import locked_persona
+from tavernkit.playground.story.conversations.reading import position_of
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
@@ -88,6 +89,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     """The chat page. `older_before` is the number of the first message shown, when there are older ones.
 
     Opened at a message that is not among the newest, it also has a `window` with that one.
+    `read_seq` is the number of the last message that the reader has seen; None for those of whom nobody remembers it.
     `is_shared`: other people may be there, who see that one is and types. `mute_note` is why a member may not write.
     `account_id` is the reader's, whose drafts the browser keeps.
     """
@@ -118,6 +120,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     quick_replies: tuple[BarButton, ...] = ()
     background_sha256: str | None = None
     window: OpenedWindow | None = None
+    read_seq: int | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -161,7 +164,7 @@ async def conversation_view(
         model = await _answering_model(session, space)
         return ConversationView(
             id=str(conversation.id),
-            title=shown_name(conversation.title),
+            title=shown_name(conversation.name),
             space_name=shown_name(space.name),
             messages=messages,
             older_before=older_before,
@@ -184,6 +187,7 @@ async def conversation_view(
             overlays=await overlay_views(session, conversation_id),
             quick_replies=await bar_of(session, viewer, access) if permissions.can_take_part else (),
             background_sha256=space.background_sha256,
+            read_seq=await position_of(session, access, viewer, conversation_id),
             window=await _window(session, conversation_id, message_id, older_before),
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )
