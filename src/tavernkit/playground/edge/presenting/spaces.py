@@ -138,7 +138,7 @@ async def public_view(runtime: Runtime, *, after: str | None = None) -> Mapping[
         "rows": tuple(
             {
                 "id": row.conversation.id,
-                "title": shown_name(row.conversation.title),
+                "title": shown_name(row.conversation.name),
                 "space_name": shown_name(row.space_name),
                 "owner_name": shown_name(row.owner_name),
                 "last_line": str(render_markdown(row.last_text or "").striptags()),
