@@ -150,6 +150,8 @@ PAGES = (
     (_("Archived stories"), _("Stories put aside"), "/archive"),
     (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
+    (_("Appearance"), _("Colours, typeface, text size"), "/appearance"),
+    (_("Keyboard shortcuts"), _("See and change keys"), "/keys"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
 ADMINISTRATION = (
