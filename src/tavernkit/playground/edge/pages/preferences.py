@@ -23,7 +23,7 @@ from tavernkit.playground.edge.views.preferences import CHOICES, AppearanceForm,
 from tavernkit.playground.edge.web.forms import filled_in, fresh_page, saved_streams
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 ShortcutId = Annotated[str, Form(max_length=LONGEST_KEY)]
 
