@@ -117,7 +117,7 @@ class ShortcutsPatch(StrictModel):
 
     keys: dict[str, str | None] = Field(
         max_length=len(SHORTCUTS),
-        description="The key of a shortcut by its id, such as `Mod+Shift+k`; an empty text is no key, null the default.",
+        description="Keys such as `Mod+Shift+k` by the id of the shortcut; an empty text is no key, null the default.",
     )
 
 

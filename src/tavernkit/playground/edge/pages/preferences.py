@@ -10,7 +10,6 @@ from pydantic import Field
 
 from tavernkit.playground.base.accounts.appearance import appearance_in, change_appearance, reset_appearance
 from tavernkit.playground.base.accounts.shortcuts import (
-    FIXED_KEYS,
     LONGEST_KEY,
     ShortcutsPatch,
     change_shortcuts,
@@ -61,7 +60,7 @@ async def forget_appearance(caller: PageCaller) -> Response:
 @router.get("/keys")
 async def keys(caller: PageCaller) -> HTMLResponse:
     require_person(caller.viewer)
-    return fresh_page("keys.html", fixed_keys=FIXED_KEYS)
+    return fresh_page("keys.html")
 
 
 @router.post("/keys")

@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tavernkit.playground.base.accounts.shortcuts import key_caps
+from tavernkit.playground.base.accounts.shortcuts import FIXED_KEYS, key_caps
 from tavernkit.playground.base.languages import (
     Sentence,
     current_language,
@@ -53,6 +53,7 @@ def templates() -> Environment:
     environment.globals["current_bindings"] = current_bindings
     environment.globals["key_hint"] = key_hint
     environment.globals["shortcut_groups"] = shortcut_groups
+    environment.globals["fixed_keys"] = FIXED_KEYS
     environment.globals["asset"] = asset
     environment.globals["just_trashed"] = just_trashed
     environment.globals["picture_limits"] = {"count": MAX_PICTURES, "megabytes": MAX_PICTURE_BYTES // 2**20}
