@@ -6,9 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
 from pydantic import Field
 
-from tavernkit.playground.base.accounts.appearance import appearance_in, change_appearance, reset_appearance
+from tavernkit.playground.base.accounts.appearance import (
+    Appearance,
+    appearance_in,
+    change_appearance,
+    reset_appearance,
+)
 from tavernkit.playground.base.accounts.shortcuts import (
     LONGEST_KEY,
     ShortcutsPatch,
@@ -20,7 +26,15 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.views.preferences import CHOICES, AppearanceForm, differences
 from tavernkit.playground.edge.web.forms import filled_in, fresh_page, saved_streams
-from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
+from tavernkit.playground.edge.web.requests import (
+    Caller,
+    PageCaller,
+    Visitor,
+    answer,
+    replaced,
+    streamed,
+    wants_streams,
+)
 
 router = APIRouter()
 
@@ -45,9 +59,9 @@ async def save_appearance(caller: PageCaller, given: Annotated[SeenAppearanceFor
     try:
         changed = await change_appearance(*caller, form.patch(given.version))
     except Refused as refused:
-        return await _appearance_page(caller, form, refused)
-    streams = saved_streams("version", changed.version, caller.runtime.clock())
-    streams += replaced("appearance_version", "_appearance_version.html", look=changed)
+        return await _refused_page(caller, form, refused)
+    streams = saved_streams("version", changed.version, caller.runtime.clock()) + _noted(changed)
+    streams += replaced("problem", "_appearance_problem.html", problem="", differences=())
     return answer(caller.request, streams, otherwise="/appearance")
 
 
@@ -82,19 +96,29 @@ async def reset_keys(caller: PageCaller, id: ShortcutId = "") -> Response:
     return RedirectResponse(f"/keys#{id}", status_code=303)
 
 
-async def _appearance_page(
-    caller: Caller, form: AppearanceForm | None = None, refused: Refused | None = None
-) -> HTMLResponse:
-    """The appearance as it is now; `form` is what somebody has chosen, and it stays."""
+async def _appearance_page(caller: Caller) -> HTMLResponse:
+    current = await _current(caller)
+    form = filled_in(AppearanceForm, current)
+    return fresh_page("appearance.html", form=form, version=current.version, choices=CHOICES, differences=())
+
+
+async def _refused_page(caller: Visitor, form: AppearanceForm, refused: Refused) -> Response:
+    """Why nothing was saved, beside what was chosen; saving again overwrites what is there now."""
+    current = await _current(caller)
+    changed = differences(form, filled_in(AppearanceForm, current)) if refused.code == "stale" else ()
+    if not wants_streams(caller.request):
+        context = {"form": form, "version": current.version, "choices": CHOICES, "differences": changed}
+        return fresh_page("appearance.html", refused, **context)
+    # As streams: a page with another version than the present one would be loaded anew, without what was chosen.
+    streams = replaced("problem", "_appearance_problem.html", problem=refused.sentence, differences=changed)
+    return streamed(streams + saved_streams("version", current.version) + _noted(current), refused.status)
+
+
+async def _current(caller: Caller) -> Appearance:
     async with caller.runtime.database.read() as session:
-        current = appearance_in((await session.get_one(User, caller.viewer.user_id)).appearance)
-    stored = filled_in(AppearanceForm, current)
-    is_stale = form is not None and refused is not None and refused.code == "stale"
-    return fresh_page(
-        "appearance.html",
-        refused,
-        form=form or stored,
-        version=current.version,
-        choices=CHOICES,
-        differences=differences(form, stored) if form is not None and is_stale else (),
-    )
+        return appearance_in((await session.get_one(User, caller.viewer.user_id)).appearance)
+
+
+def _noted(appearance: Appearance) -> Markup:
+    """Has the document know its version, so that the next visit does not load it anew."""
+    return replaced("appearance_version", "_appearance_version.html", look=appearance)
