@@ -1,5 +1,6 @@
 import { Application } from "@hotwired/stimulus"
 import "@hotwired/turbo"
+import Appearance from "./controllers/appearance"
 import AutoMode from "./controllers/auto_mode"
 import CardCheck from "./controllers/card_check"
 import ChatHotkeys from "./controllers/chat_hotkeys"
@@ -22,6 +23,7 @@ import Help from "./controllers/help"
 import ImportDrop from "./controllers/import_drop"
 import ImportProgress from "./controllers/import_progress"
 import KeptOpen from "./controllers/kept_open"
+import KeyRecorder from "./controllers/key_recorder"
 import LiveForm from "./controllers/live_form"
 import LiveRendering from "./controllers/live_rendering"
 import LiveSearch from "./controllers/live_search"
@@ -84,6 +86,7 @@ watchReplyNotices()
 registerServiceWorker()
 
 const application = Application.start()
+application.register("appearance", Appearance)
 application.register("auto-mode", AutoMode)
 application.register("card-check", CardCheck)
 application.register("chat-hotkeys", ChatHotkeys)
@@ -106,6 +109,7 @@ application.register("help", Help)
 application.register("import-drop", ImportDrop)
 application.register("import-progress", ImportProgress)
 application.register("kept-open", KeptOpen)
+application.register("key-recorder", KeyRecorder)
 application.register("live-form", LiveForm)
 application.register("live-rendering", LiveRendering)
 application.register("live-search", LiveSearch)

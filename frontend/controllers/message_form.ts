@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { type Draft, loadDraft, saveDraft, setDraftOwner } from "../draft"
+import { isKeyInTextOf } from "../keys"
 import { _ } from "../language"
 import { showProblem } from "../problem"
 import { uuid } from "../uuid"
@@ -35,9 +36,7 @@ export default class MessageForm extends Controller<HTMLFormElement> {
   }
 
   key(event: KeyboardEvent): void {
-    // While somebody composes a character, Enter belongs to the input method (229 is how Safari says so).
-    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return
-    if (event.isComposing || event.keyCode === 229) return
+    if (!isKeyInTextOf("send", event)) return
     event.preventDefault()
     if (!this.isEmpty()) this.element.requestSubmit(this.sendTarget)
   }

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebError, expect
 
 from tests.browser.looks import DESKTOP, Size, Theme, show
-from tests.browser.story import Story, begin_story
+from tests.browser.story import Story, begin_story, origin
 from tests.playground.support.chromium import BLOCKED_WORKER, open_chromium
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.support.hanging import HANG_SECONDS
@@ -215,6 +215,15 @@ def pictures(tmp_path: Path) -> Path:
 def page(open_window: OpenWindow, site: ServerProcess) -> Page:
     """A window on a desktop that shows nothing yet."""
     return open_window(site)
+
+
+@pytest.fixture
+def own_preferences(page: Page) -> Iterator[None]:
+    """For a test that changes how pages look or which keys they have: others on the same server have the defaults."""
+    yield
+    headers = {"Origin": origin(page)}
+    for address in ("/appearance/reset", "/keys/reset"):
+        assert page.request.post(address, headers=headers).ok
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ OUTCOMES = {
     "speak on a page":           "yes   yes yes       yes    404   403           in",
     "take part on a page":       "yes   yes yes       yes    404   yes           in",
     "see pages":                 "yes   yes yes       yes    yes   yes           in",
+    "see one's account":         "yes   403 yes       yes    yes   yes           in",
     "run the site on a page":    "403   403 403       403    403   yes           in",
     "share one's own":           "403   403 404       404    404   404           401",
     "share one's own on a page": "403   403 404       404    404   404           in",
@@ -69,6 +70,11 @@ TABLE = {
     ],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
+        "PATCH /me/appearance", "PATCH /me/shortcuts",
+    ],
+    "see one's account": [
+        "GET /appearance (page)", "POST /appearance (page)", "POST /appearance/reset (page)",
+        "GET /keys (page)", "POST /keys (page)", "POST /keys/reset (page)",
     ],
     "change one's account": ["DELETE /sessions/{session_id}", "DELETE /api_keys/{key_id}"],
     "run the site": [
@@ -89,6 +95,7 @@ TABLE = {
     "have things": [
         "POST /space_invitations/accept",
         "GET /public_conversations",
+        "GET /me/appearance", "GET /me/shortcuts",
         "GET /me", "GET /search", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/check",
         "POST /characters/import",
@@ -462,6 +469,10 @@ REQUESTS = {
     "DELETE /trash/{kind}/{item_id}": Ask(path="/trash/lorebook/{trashed_id}"),
     "POST /trash/{kind}/{item_id}/restore (page)": Ask(path="/trash/lorebook/{trashed_id}/restore"),
     "POST /trash/{kind}/{item_id}/delete (page)": Ask(path="/trash/lorebook/{trashed_id}/delete"),
+    "PATCH /me/appearance": Ask(json={"scheme": "sepia"}),
+    "PATCH /me/shortcuts": Ask(json={"keys": {"help": "F2"}}),
+    "POST /appearance (page)": Ask(data={"version": "0", "scheme": "dark"}),
+    "POST /keys (page)": Ask(data={"id": "help", "key": "F2"}),
     "PUT /retention": Ask(json={"trash_days": 7}),
     "POST /retention (page)": Ask(data={"trash_days": "7", "event_days": "1"}),
     "POST /password_resets": Ask(json={"code": "{reset_code}", "password": PASSWORD}),

@@ -69,6 +69,8 @@ class User(DatedRow):
     language: Mapped[str | None] = mapped_column(String(16))
     daily_tokens: Mapped[int | None] = mapped_column(BigInteger)
     daily_cost: Mapped[float | None]
+    appearance: Mapped[dict[str, Any] | None]
+    shortcuts: Mapped[dict[str, Any] | None]
 
 
 class PasswordReset(Base):

@@ -208,6 +208,8 @@ PAGES = (
     (_("Public conversations"), _("What everybody here can read"), "/public"),
     (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
+    (_("Appearance"), _("Colours, typeface, text size"), "/appearance"),
+    (_("Keyboard shortcuts"), _("See and change keys"), "/keys"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
 ADMINISTRATION = (
