@@ -32,6 +32,8 @@ import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
 import MessagePictures from "./controllers/message_pictures"
 import ModelPicker from "./controllers/model_picker"
+import Notifications from "./controllers/notifications"
+import Offline from "./controllers/offline"
 import Overlay from "./controllers/overlay"
 import PageDraft from "./controllers/page_draft"
 import PanelNews from "./controllers/panel_news"
@@ -49,6 +51,7 @@ import Selection from "./controllers/selection"
 import ScriptTest from "./controllers/script_test"
 import SettingsForm from "./controllers/settings_form"
 import SidePanel from "./controllers/side_panel"
+import SignedOut from "./controllers/signed_out"
 import StopKey from "./controllers/stop_key"
 import SubmitOnChange from "./controllers/submit_on_change"
 import SwipeTouch from "./controllers/swipe_touch"
@@ -64,6 +67,8 @@ import { keepProblemsInView } from "./problem"
 import { passOnNews } from "./news"
 import { limitRequests } from "./request_limit"
 import { reportLostSubmissions } from "./lost_submissions"
+import { watchReplyNotices } from "./reply_notices"
+import { registerServiceWorker } from "./service_worker_registration"
 
 keepMessagesInOrder()
 keepEditedMessages()
@@ -73,6 +78,8 @@ keepProblemsInView()
 passOnNews()
 limitRequests()
 reportLostSubmissions()
+watchReplyNotices()
+registerServiceWorker()
 
 const application = Application.start()
 application.register("auto-mode", AutoMode)
@@ -107,6 +114,8 @@ application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
 application.register("message-pictures", MessagePictures)
 application.register("model-picker", ModelPicker)
+application.register("notifications", Notifications)
+application.register("offline", Offline)
 application.register("overlay", Overlay)
 application.register("page-draft", PageDraft)
 application.register("panel-news", PanelNews)
@@ -124,6 +133,7 @@ application.register("selection", Selection)
 application.register("script-test", ScriptTest)
 application.register("settings-form", SettingsForm)
 application.register("side-panel", SidePanel)
+application.register("signed-out", SignedOut)
 application.register("stop-key", StopKey)
 application.register("submit-on-change", SubmitOnChange)
 application.register("swipe-touch", SwipeTouch)

@@ -151,6 +151,7 @@ def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iter
             reduced_motion="reduce",
             locale=LOCALES[language],
             timezone_id="Europe/London",
+            service_workers="block",
         )
         page = context.new_page()
         for name, path in pages.items():

@@ -58,8 +58,9 @@ def join(page: Page) -> None:
 
 def open_members(page: Page) -> Locator:
     panel = page.locator("#side_panel_frame")
-    if not panel.get_by_role("heading", name="Members", exact=True).is_visible():
-        page.get_by_role("button", name="Side panel").click()
+    button = page.get_by_role("button", name="Side panel", exact=True)
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
     expect(panel.get_by_role("heading", name="Members", exact=True)).to_be_visible()
     return panel
 
@@ -199,13 +200,16 @@ def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over
     panel = open_members(page)
     expect(panel.get_by_role("heading", name="Countess", exact=True)).to_be_visible()
     panel.locator("#visibility").select_option("private")
+    expect(panel.get_by_text("Only the owner of the space can read this conversation.")).to_be_visible()
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
     expect(panel.get_by_text("1 private conversation")).to_be_visible()
     panel.locator("#visibility").select_option("shared")
+    expect(panel.get_by_text("Everybody in this space can read this conversation.")).to_be_visible()
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
-    expect(panel.get_by_role("heading", name="Invite people")).to_have_count(0)
+    expect(mine.get_by_role("heading", name="Invite people")).to_be_visible()
+    expect(panel.get_by_role("button", name="Hand over Countess")).to_have_count(0)
     show(page, DESKTOP, "light")
     assert_accessible(page)
 

@@ -62,7 +62,8 @@ TABLE = {
     "share one's own on a page": ["POST /presets/{preset_id}/share (page)"],
     "come in": [
         "POST /sessions", "POST /users", "POST /password_resets", "GET /health (page)", "GET /docs (page)",
-        "GET /docs/{name} (page)",
+        "GET /docs/{name} (page)", "GET /manifest.webmanifest (page)", "GET /service-worker.js (page)",
+        "GET /offline (page)",
         "GET /shared/{token} (page)", "GET /shared/{token}/branches/{branch} (page)",
         "GET /shared/{token}/pictures/{sha256} (page)",
     ],

@@ -63,6 +63,7 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.imports import router as imports
+from tavernkit.playground.edge.pages.installing import router as installing
 from tavernkit.playground.edge.pages.joining import router as joining
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
@@ -95,6 +96,7 @@ PAGES = (
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining, shares, shared_links),
     *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
+    installing,
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),

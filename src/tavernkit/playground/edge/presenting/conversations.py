@@ -89,6 +89,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
 
     Opened at a message that is not among the newest, it also has a `window` with that one.
     `is_shared`: other people may be there, who see that one is and types. `mute_note` is why a member may not write.
+    `account_id` is the reader's, whose drafts the browser keeps.
     """
 
     id: str
@@ -102,6 +103,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     model_is_embedded: bool
     has_model: bool
     persona_name: str
+    account_id: str = ""
     can_write: bool = True
     is_shared: bool = False
     mute_note: str = ""
@@ -169,6 +171,7 @@ async def conversation_view(
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name=await _persona_name(session, conversation_id, access, messages),
+            account_id=str(viewer.user_id),
             can_write=permissions.can_speak,
             is_shared=is_among_people(access),
             mute_note=_mute_note(access),
