@@ -1,8 +1,9 @@
 """The statement that finds documents, and the one condition that picks documents by their ids: the same on both
 databases, but for how each is asked.
 
-PostgreSQL looks into each scope by itself: it reads the newest documents of one where many have the tokens, and asks
-the index of tokens where few have; of other scopes it reads nothing. SQLite's index has its documents in order.
+PostgreSQL is asked for each scope by itself: it goes through the newest documents where many have the tokens, and asks
+the index of tokens where few have. It passes by those of other scopes only where nearly all documents are in this one.
+SQLite's index has its documents in order.
 """
 
 from __future__ import annotations
