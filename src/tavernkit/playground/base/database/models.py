@@ -482,6 +482,7 @@ class SpaceMembership(DatedRow):
             name="identity",
         ),
         Index("uq_space_memberships_user", "space_id", "user_id", unique=True, **only("user_id IS NOT NULL")),
+        Index("ix_space_memberships_user_id", "user_id", **only("user_id IS NOT NULL")),
         Index(
             "uq_space_memberships_character",
             "space_id",
@@ -1322,6 +1323,7 @@ class SearchDocument(Base):
             *("lorebook_entry_id", "preset_id", "persona_id"),
         ),
         Index("ix_search_documents_tokens", "tokens", postgresql_using="gin").ddl_if(dialect="postgresql"),
+        Index("ix_search_documents_scope", "scope", "id").ddl_if(dialect="postgresql"),
         *(
             Index(f"uq_search_documents_{name}", name, unique=True, **only(f"{name} IS NOT NULL"))
             for name in (

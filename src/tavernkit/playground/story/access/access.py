@@ -336,12 +336,12 @@ Noun: TypeAlias = Character | Lorebook | Preset
 NounType: TypeAlias = type[Character] | type[Lorebook] | type[Preset]
 
 
-def is_usable(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+def is_usable(noun: NounType, user_id: Reader) -> ColumnElement[bool]:
     """True of what a person may read and use: their own, everybody's, and what is shared with them."""
     return or_(noun.owner_id == user_id, noun.owner_id.is_(None), is_shared_with(noun, user_id))
 
 
-def is_shared_with(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+def is_shared_with(noun: NounType, user_id: Reader) -> ColumnElement[bool]:
     """True of what others share with a person: with everybody, or with a space that the person is in."""
     return exists().where(
         _column(noun) == noun.id, or_(Share.space_id.is_(None), Share.space_id.in_(spaces_of(user_id)))
@@ -385,7 +385,7 @@ def _column(noun: NounType) -> InstrumentedAttribute[UUID | None]:
     return columns[noun]
 
 
-def spaces_of(user_id: UUID) -> Select[UUID]:
+def spaces_of(user_id: Reader) -> Select[UUID]:
     """The ids of the spaces that a person is in."""
     return (
         select(SpaceMembership.space_id)
