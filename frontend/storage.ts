@@ -22,3 +22,11 @@ export function forget(key: string): void {
     // What cannot be reached was never kept.
   }
 }
+
+export function storedKeys(): string[] {
+  try {
+    return Object.keys(localStorage)
+  } catch {
+    return []
+  }
+}

@@ -115,6 +115,11 @@ def share(page: Page, chat: str) -> str:
     return urlsplit(page.locator("#new_link").get_attribute("href") or "").path
 
 
+def first_character(page: Page) -> str:
+    found: str = page.request.get("/api/v1/characters?limit=1").json()["items"][0]["id"]
+    return found
+
+
 def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     """The name and address of each page that a reader can find."""
     group, run = speak_in_group(page)
@@ -123,8 +128,9 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     found |= {
         "state": f"{group}?panel=state",
         "conversations-one-panel-members": f"{group}/panel/members",
-        # Without its place, it is no page.
+        # Without their places, these are no pages.
         "lorebook_links": f"/lorebook_links?conversation_id={conversation_id}",
+        "shares": f"/shares?character_id={first_character(page)}",
         "shared": share(page, chat),
         "docs": "/docs/guide",
         "missing": "/nothing",
@@ -151,6 +157,7 @@ def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iter
             reduced_motion="reduce",
             locale=LOCALES[language],
             timezone_id="Europe/London",
+            service_workers="block",
         )
         page = context.new_page()
         for name, path in pages.items():

@@ -1,27 +1,26 @@
 import { Controller } from "@hotwired/stimulus"
+import { type Action, isCharacter, isComposing, isKeyInTextOf, isNeverTyped, pressed } from "../keys"
 import { pressOnLastReply } from "../last_reply"
+
+const ACTIONS: [Action, () => boolean][] = [
+  ["regenerate", () => pressOnLastReply("regenerate")],
+  ["continue", () => pressOnLastReply("continue")],
+  ["swipe_previous", () => pressOnLastReply("previous")],
+  ["swipe_next", () => pressOnLastReply("next")],
+  ["edit_last", editLastOwn],
+]
 
 // Keys for the messages. In the box they count only while it is empty, but for those with Ctrl and Alt.
 export default class ChatHotkeys extends Controller {
   press(event: KeyboardEvent): void {
-    // While somebody composes a character, keys belong to the input method (229 is how Safari says so).
-    if (event.isComposing || event.keyCode === 229 || event.defaultPrevented || event.repeat) return
+    if (isComposing(event) || event.defaultPrevented || event.repeat) return
     if (document.querySelector("dialog[open], :popover-open")) return
     const box = event.target instanceof HTMLTextAreaElement && event.target.id === "composer_text" ? event.target : null
     if (!box && event.target !== document.body && (event.target as Element).id !== "main") return
-    if (this.act(event, box)) event.preventDefault()
-  }
-
-  private act(event: KeyboardEvent, box: HTMLTextAreaElement | null): boolean {
-    if (event.key === "Enter") {
-      if (event.shiftKey) return false
-      if ((event.ctrlKey || event.metaKey) && !event.altKey) return pressOnLastReply("regenerate")
-      return event.altKey && !event.ctrlKey && !event.metaKey && pressOnLastReply("continue")
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || box?.value !== "") return false
-    if (event.key === "ArrowUp") return editLastOwn()
-    if (event.key === "ArrowLeft") return pressOnLastReply("previous")
-    return event.key === "ArrowRight" && pressOnLastReply("next")
+    const key = pressed(event)
+    if (box && !isNeverTyped(key) && (box.value !== "" || isCharacter(key))) return
+    const found = ACTIONS.find(([action]) => isKeyInTextOf(action, event))
+    if (found?.[1]()) event.preventDefault()
   }
 }
 

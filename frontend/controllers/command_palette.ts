@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
 import { distance } from "../fuzzy"
+import { isComposing, isKeyOf } from "../keys"
 import { limitedFetch } from "../request_limit"
 
 interface Place {
@@ -17,7 +18,7 @@ const ABOUT = 100
 const IN_TEXTS = 200
 const PAUSE = 120
 
-// Ctrl+K, or a button that says so: leads to a page, a story or a character by some letters of its name.
+// A key, or a button that says so: leads to a page, a story or a character by some letters of its name.
 export default class CommandPalette extends Controller<HTMLDialogElement> {
   static override targets = ["question", "list", "nothing"]
   static override values = { url: String }
@@ -39,8 +40,7 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
   }
 
   open(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229) return
-    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    if (event.defaultPrevented || !isKeyOf("palette", event)) return
     event.preventDefault()
     if (this.element.open) {
       this.close()
@@ -76,7 +76,7 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
   }
 
   key(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229) return
+    if (isComposing(event)) return
     if (event.key === "Escape") {
       // Taken here, so that it does not also stop a reply behind the palette.
       event.preventDefault()

@@ -2,6 +2,8 @@ import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { askStream } from "../events/connection"
 import { PIPELINE_EVENTS, STILL_HERE_MS, type StreamEvent } from "../events/event_stream"
+import { areNotificationsOn } from "../notifications"
+import { isReplyAwaited } from "../reply_notices"
 import { uuid } from "../uuid"
 
 // A connection that comes back at once is nobody's business.
@@ -10,7 +12,7 @@ const QUIET_MS = 1_500
 const HIDDEN_MS = 10_000
 
 // The events of this page: changes to the page, and the words of a reply while it is written. All pages of a browser
-// share one connection, and a page that nobody sees has no part in it.
+// share one connection, and a page that nobody sees has no part in it, unless it has to say that a reply is done.
 export default class ConversationChannel extends Controller<HTMLElement> {
   static override targets = ["lost", "closed"]
   static override values = { conversation: String, after: Number, worker: String }
@@ -45,8 +47,15 @@ export default class ConversationChannel extends Controller<HTMLElement> {
 
   private readonly follow = (): void => {
     clearTimeout(this.leaving)
-    if (document.visibilityState === "hidden") this.leaving = window.setTimeout(this.leave, HIDDEN_MS)
+    if (document.visibilityState === "hidden") this.leaveLater()
     else if (!this.client) this.watch()
+  }
+
+  private leaveLater(): void {
+    this.leaving = window.setTimeout(() => {
+      if (isReplyAwaited(this.conversationValue) || areNotificationsOn()) this.leaveLater()
+      else this.leave()
+    }, HIDDEN_MS)
   }
 
   private watch(): void {

@@ -2,6 +2,7 @@ import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { announce } from "../announcer"
 import { type Candidate, remember, remembered } from "../candidates"
+import { isComposing } from "../keys"
 import { ngettext } from "../language"
 import { limitedFetch } from "../request_limit"
 
@@ -61,7 +62,7 @@ export default class Copilot extends Controller<HTMLElement> {
   }
 
   key(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229 || event.ctrlKey || event.altKey || event.metaKey) return
+    if (isComposing(event) || event.ctrlKey || event.altKey || event.metaKey) return
     if (!this.hasListTarget || event.defaultPrevented || isElsewhere(event.target, this.textTarget)) return
     if (event.key === "Escape") {
       event.preventDefault()

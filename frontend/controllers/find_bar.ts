@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
+import { isComposing, isKeyInTextOf, isKeyOf } from "../keys"
 import { _, ngettext } from "../language"
 import { limitedFetch } from "../request_limit"
 import { markWords } from "../text_marks"
@@ -12,7 +13,7 @@ interface Found {
   seq: number
 }
 
-// Ctrl+F: goes from match to match in the whole conversation. The same keys once more are the browser's own search.
+// Goes from match to match in the whole conversation. Its key once more is the browser's own search.
 export default class FindBar extends Controller<HTMLFormElement> {
   static override targets = ["box", "count"]
   static override values = { address: String }
@@ -47,7 +48,7 @@ export default class FindBar extends Controller<HTMLFormElement> {
   }
 
   shortcut(event: KeyboardEvent): void {
-    if (event.key.toLowerCase() !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    if (event.defaultPrevented || !isKeyOf("find", event)) return
     if (document.querySelector("dialog[open]") || document.activeElement === this.boxTarget) return
     event.preventDefault()
     this.open()
@@ -58,14 +59,20 @@ export default class FindBar extends Controller<HTMLFormElement> {
   }
 
   key(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229) return
+    if (isComposing(event)) return
     if (event.key === "Escape") {
       event.preventDefault()
       event.stopPropagation()
       this.close()
-    } else if (event.key === "Enter" && event.shiftKey) {
+    } else if (isKeyInTextOf("find_previous", event)) {
       event.preventDefault()
       this.previous()
+    } else if (isKeyInTextOf("find_next", event)) {
+      event.preventDefault()
+      this.next()
+    } else if (event.key === "Enter" && event.target === this.boxTarget) {
+      // The browser would send the form.
+      event.preventDefault()
     }
   }
 

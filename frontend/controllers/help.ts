@@ -1,17 +1,17 @@
 import { Controller } from "@hotwired/stimulus"
-import { isTyping } from "../typing_place"
+import { isComposing, isKeyOf } from "../keys"
 
-// ? tells which keys there are, unless somebody writes one.
+// One key shows which keys there are.
 export default class Help extends Controller<HTMLDialogElement> {
   open(event: KeyboardEvent): void {
-    if (event.key !== "?" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
+    if (event.defaultPrevented || !isKeyOf("help", event)) return
     if (document.querySelector("dialog[open]")) return
     event.preventDefault()
     this.element.showModal()
   }
 
   key(event: KeyboardEvent): void {
-    if (event.key !== "Escape" || event.isComposing) return
+    if (event.key !== "Escape" || isComposing(event)) return
     // Taken here, so that it does not also stop a reply behind the help.
     event.preventDefault()
     this.element.close()

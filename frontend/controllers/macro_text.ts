@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { announce } from "../announcer"
 import { distance } from "../fuzzy"
+import { isComposing } from "../keys"
 import { _, ngettext } from "../language"
 import { limitedFetch } from "../request_limit"
 
@@ -62,7 +63,7 @@ export default class MacroText extends Controller<HTMLTextAreaElement> {
   }
 
   private readonly key = (event: KeyboardEvent): void => {
-    if (!this.list || event.isComposing || event.keyCode === 229) return
+    if (!this.list || isComposing(event)) return
     if (event.key === "ArrowDown" || event.key === "ArrowUp") this.choose(this.chosen + (event.key === "ArrowDown" ? 1 : -1))
     else if (event.key === "Enter" || event.key === "Tab") this.insert(this.shown[this.chosen])
     else if (event.key === "Escape") this.close()

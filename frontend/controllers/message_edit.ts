@@ -1,4 +1,5 @@
 import { Controller } from "@hotwired/stimulus"
+import { isComposing, isKeyInTextOf } from "../keys"
 import { forget, load, save } from "../storage"
 
 interface Draft {
@@ -6,7 +7,7 @@ interface Draft {
   revision: string
 }
 
-// The box in which a message is rewritten: Ctrl+Enter saves, Escape leaves, and what was typed is kept until it is saved.
+// The box in which a message is rewritten: a key saves, Escape leaves, and what was typed is kept until it is saved.
 export default class MessageEdit extends Controller<HTMLFormElement> {
   static override targets = ["text", "save", "cancel", "notice"]
 
@@ -41,12 +42,12 @@ export default class MessageEdit extends Controller<HTMLFormElement> {
   }
 
   key(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229) return
+    if (isComposing(event)) return
     if (event.key === "Escape") {
       // Taken here, so that it does not also stop a reply.
       event.preventDefault()
       this.cancelTarget.click()
-    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    } else if (isKeyInTextOf("save_edit", event)) {
       event.preventDefault()
       this.element.requestSubmit(this.saveTarget)
     }

@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
-import { type Draft, loadDraft, saveDraft } from "../draft"
+import { type Draft, loadDraft, saveDraft, setDraftOwner } from "../draft"
+import { isKeyInTextOf } from "../keys"
 import { _ } from "../language"
 import { showProblem } from "../problem"
 import { uuid } from "../uuid"
@@ -7,18 +8,21 @@ import { uuid } from "../uuid"
 // The composer: keeps every word until the server has it.
 export default class MessageForm extends Controller<HTMLFormElement> {
   static override targets = ["id", "text", "send"]
-  static override values = { conversation: String }
+  static override values = { conversation: String, title: String, account: String }
 
   declare readonly idTarget: HTMLInputElement
   declare readonly textTarget: HTMLTextAreaElement
   declare readonly sendTarget: HTMLButtonElement
   declare readonly conversationValue: string
+  declare readonly titleValue: string
+  declare readonly accountValue: string
 
   private draft: Draft = { text: "" }
   private sending = false
 
   override connect(): void {
-    this.draft = loadDraft(this.conversationValue)
+    this.draft = { ...loadDraft(this.conversationValue), title: this.titleValue, account: this.accountValue }
+    setDraftOwner(this.accountValue)
     if (this.textTarget.value === "") this.textTarget.value = this.draft.text
     const sent = this.draft.attempt
     if (sent && document.getElementById(`message_${sent.id}`)) this.accepted(sent.id)
@@ -32,9 +36,7 @@ export default class MessageForm extends Controller<HTMLFormElement> {
   }
 
   key(event: KeyboardEvent): void {
-    // While somebody composes a character, Enter belongs to the input method (229 is how Safari says so).
-    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return
-    if (event.isComposing || event.keyCode === 229) return
+    if (!isKeyInTextOf("send", event)) return
     event.preventDefault()
     if (!this.isEmpty()) this.element.requestSubmit(this.sendTarget)
   }

@@ -1,5 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
+import { isComposing, isKeyOf } from "../keys"
 
 const PARAMETER = "panel"
 const FIRST_TAB = "members"
@@ -42,6 +43,16 @@ export default class SidePanel extends Controller<HTMLElement> {
     const target = event.target instanceof Element ? event.target.closest("button") : null
     if (!target || target !== this.button) return
     event.preventDefault()
+    this.toggle()
+  }
+
+  press(event: KeyboardEvent): void {
+    if (event.defaultPrevented || !isKeyOf("panel", event) || document.querySelector("dialog[open]")) return
+    event.preventDefault()
+    this.toggle()
+  }
+
+  private toggle(): void {
     if (this.isOpen) this.close()
     else this.open()
   }
@@ -58,9 +69,9 @@ export default class SidePanel extends Controller<HTMLElement> {
     this.button?.focus()
   }
 
-  // Whoever is in the panel closes it with Escape; elsewhere the key stops the reply.
+  // Whoever is in the panel closes it with Escape; elsewhere that key may stop the reply.
   escape(event: KeyboardEvent): void {
-    if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return
+    if (isComposing(event) || event.defaultPrevented) return
     event.preventDefault()
     this.close()
   }

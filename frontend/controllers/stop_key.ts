@@ -1,11 +1,12 @@
 import { Controller } from "@hotwired/stimulus"
+import { isKeyOf } from "../keys"
 import { limitedFetch } from "../request_limit"
 
-// Escape stops whoever is writing. It asks the server itself: Turbo carries out one form at a time, and a stop that
+// A key stops whoever is writing. It asks the server itself: Turbo carries out one form at a time, and a stop that
 // comes while another answer is on its way could be dropped. The page learns of the end through its events.
 export default class StopKey extends Controller {
   press(event: KeyboardEvent): void {
-    if (event.isComposing || event.defaultPrevented) return
+    if (event.defaultPrevented || !isKeyOf("stop", event)) return
     // What is open in front of the story is closed first.
     if (document.querySelector("dialog[open], :popover-open")) return
     const form = document.getElementById("stop_form")

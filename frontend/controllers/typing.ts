@@ -2,6 +2,7 @@ import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
 import { announce } from "../announcer"
 import { _ } from "../language"
+import { replyChanged } from "../reply_notices"
 import { limitedFetch } from "../request_limit"
 import { runText } from "../run_text"
 import { drawStory } from "../story_text"
@@ -36,6 +37,7 @@ export default class Typing extends Controller<HTMLElement> {
 
   override connect(): void {
     this.sayWhatChanged()
+    replyChanged({ run: this.runValue, status: this.statusValue, speaker: this.speakerValue })
     this.element.closest(".chat")?.setAttribute("data-run", this.statusValue)
     if (!this.hasTextTarget) return
     const known = this.textTarget.textContent ?? ""

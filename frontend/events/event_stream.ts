@@ -34,7 +34,8 @@ const EVENTS = ["hello", "streams", "text", "copilot", "presence", "typing", "cl
 
 // Pages say this often that they are still there; one that crashed says nothing.
 export const STILL_HERE_MS = 20_000
-const GONE_MS = 3 * STILL_HERE_MS
+// Browsers let a tab that was hidden for minutes say so only once a minute.
+const GONE_MS = 5 * STILL_HERE_MS
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
 // Several pages often come and go together.

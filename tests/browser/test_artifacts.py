@@ -17,9 +17,9 @@ ATTACK = "<script>document.title='gone'</script><img src=x onerror=\"document.ti
 def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     page = story.page
     open_tab(page)
-    expect(page.locator(".panel-empty")).to_contain_text("No state yet.")
+    expect(page.get_by_text("No state yet.")).to_be_visible()
     follow(page, example("rpg_state"))
-    expect(page.locator(".panel-empty")).to_contain_text("The state appears here with the next reply.")
+    expect(page.get_by_text("The state appears here with the next reply.")).to_be_visible()
     play(story, "One.")
     card = page.locator("#card_rpg_state")
     expect(field(card, "Health")).to_have_text("0")

@@ -108,7 +108,7 @@ def test_the_copilot_writes_counts_down_and_stops_when_somebody_types(story: Sto
     gate.open()
     story.expect_one_reply("word20")
     page.get_by_role("button", name="Copilot").click()
-    page.get_by_label("Number of messages").select_option("4")
+    page.get_by_label("Number of messages", exact=True).select_option("4")
     page.locator("#copilot_menu").get_by_role("button", name="Start").click()
     mode = page.locator("#copilot")
     expect(mode).to_contain_text("4 left")

@@ -58,8 +58,9 @@ def join(page: Page) -> None:
 
 def open_members(page: Page) -> Locator:
     panel = page.locator("#side_panel_frame")
-    if not panel.get_by_role("heading", name="Members", exact=True).is_visible():
-        page.get_by_role("button", name="Side panel").click()
+    button = page.get_by_role("button", name="Side panel", exact=True)
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
     expect(panel.get_by_role("heading", name="Members", exact=True)).to_be_visible()
     return panel
 
@@ -180,6 +181,44 @@ def test_a_person_who_is_removed_is_told_that_the_conversation_is_closed(
     expect(guest.get_by_text("You were removed from this space.")).to_be_visible()
 
 
+def test_a_moderator_mutes_a_member_and_strangers_find_what_is_public(
+    open_window: OpenWindow, server: ServerProcess, invitations: list[str]
+) -> None:
+    page = open_window(server)
+    olga(page, invitations)
+    link = begin_discussion(page)
+    guest, moderator = open_window(server), open_window(server, expected_complaint="404")
+    for window, name in ((guest, "Ivo"), (moderator, "Ann")):
+        make_account(window, link, invitations[0], name)
+        join(window)
+        window.goto(page.url)
+    panel = open_members(page)
+    more_about(panel, "Ann").get_by_label("Role").select_option("moderator")
+    theirs = open_members(moderator)
+    theirs.get_by_role("button", name="Mute Ivo").click()
+    expect(guest.get_by_text("You are muted here.")).to_be_visible()
+    expect(theirs.get_by_role("button", name=re.compile("^Mute (Olga|Ann)"))).to_have_count(0)
+    assert_accessible(moderator)
+    theirs.get_by_role("button", name="Unmute Ivo").click()
+    expect(Story(guest).box).to_be_visible()
+
+    # Somebody who is not in the space finds nothing, until its owner lets everybody read.
+    stranger = open_window(server, size=PHONE, expected_complaint="404")
+    make_account(stranger, link, invitations[0], "Zoe")
+    stranger.goto("/")
+    stranger.get_by_role("link", name="Public conversations").click()
+    expect(stranger.get_by_text("No conversations are public.")).to_be_visible()
+    panel.locator("#visibility").select_option("public")
+    expect(panel.get_by_text("can find and read it")).to_be_visible()
+    stranger.reload()
+    expect(stranger.get_by_text("Club by Olga")).to_be_visible()
+    assert_accessible(stranger)
+    show(stranger, PHONE, "light")
+    stranger.get_by_role("link", name="Main").click()
+    expect(Story(stranger).messages).to_have_count(3)
+    expect(Story(stranger).box).to_have_count(0)
+
+
 def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over(
     open_window: OpenWindow, server: ServerProcess, invitations: list[str]
 ) -> None:
@@ -199,13 +238,16 @@ def test_the_panel_of_a_discussion_is_usable_on_a_phone_and_hands_the_space_over
     panel = open_members(page)
     expect(panel.get_by_role("heading", name="Countess", exact=True)).to_be_visible()
     panel.locator("#visibility").select_option("private")
+    expect(panel.get_by_text("Only the owner of the space can read this conversation.")).to_be_visible()
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
     expect(panel.get_by_text("1 private conversation")).to_be_visible()
     panel.locator("#visibility").select_option("shared")
+    expect(panel.get_by_text("Everybody in this space can read this conversation.")).to_be_visible()
     more_about(panel, "Countess").get_by_role("button", name="Hand over Countess").click()
     page.get_by_role("dialog").get_by_role("button", name="Hand over").click()
-    expect(panel.get_by_role("heading", name="Invite people")).to_have_count(0)
+    expect(mine.get_by_role("heading", name="Invite people")).to_be_visible()
+    expect(panel.get_by_role("button", name="Hand over Countess")).to_have_count(0)
     show(page, DESKTOP, "light")
     assert_accessible(page)
 

@@ -1,11 +1,13 @@
 """The first page, a new story, the palette and the help."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Gate, OpenWindow
-from tests.browser.story import Story, begin_story
+from tests.browser.looks import assert_accessible
+from tests.browser.story import Story, ask_api, begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
+from tests.support.hanging import wait_until
 
 
 def test_an_empty_installation_is_a_small_world(
@@ -38,6 +40,73 @@ def test_a_story_with_two_characters_and_a_name(open_window: OpenWindow, site: S
     expect(Story(page).words).to_have_count(2)
     page.goto("/")
     expect(page.get_by_role("link", name="Two lamps")).to_be_visible()
+
+
+def test_a_story_is_folded_pinned_tagged_and_filtered(story: Story) -> None:
+    page, root = story.page, story.conversation_id
+    space = ask_api(page, "GET", f"/conversations/{root}")["space_id"]
+    message = page.locator("#messages > li.message").last.get_attribute("id")
+    assert message is not None
+    fork = {"message_id": message.removeprefix("message_")}
+    branch = ask_api(page, "POST", f"/conversations/{root}/fork", fork)["id"]
+    page.goto("/")
+    card = page.locator(f"#story_{space}")
+    expect(card.locator(".folded-story")).to_have_count(0)
+    card.get_by_text("1 branch", exact=True).press("Enter")
+    row = card.locator(".folded-story .folded-story")
+    expect(row.locator(".story-name-link")).to_contain_text("From message 1: “")
+    row.locator(".story-rename").click()
+    row.get_by_label("Title").fill("The back door")
+    row.get_by_label("Title").press("Enter")
+    expect(row.get_by_role("link", name="The back door", exact=True)).to_have_attribute(
+        "href", f"/conversations/{branch}"
+    )
+    card.get_by_role("button", name="Pin ").click()
+    expect(card.get_by_role("button", name="Pin ")).to_have_attribute("aria-pressed", "true")
+    card.get_by_role("button", name="Edit tags of").click()
+    tag = f"tag {space[:8]}"
+    card.get_by_label("Your tags").fill(f"{tag}, late")
+    card.get_by_role("button", name="Save tags").click()
+    page.get_by_role("navigation", name="Filters").get_by_role("link", name=tag).click()
+    expect(page.locator(".story-card")).to_have_count(1)
+    page.wait_for_url("**/?tag=*")
+    assert_accessible(page)
+    page.get_by_label("Filter stories").fill("nothing like it")
+    expect(page.get_by_text("No stories match.")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+    card.get_by_role("button", name="Pin ").click()
+    expect(card.get_by_role("button", name="Pin ")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_reply_that_comes_while_nobody_looks_is_unread_until_somebody_does(story: Story, gate: Gate) -> None:
+    page, address = story.page, story.page.url
+    space = ask_api(page, "GET", f"/conversations/{story.conversation_id}")["space_id"]
+    position = f"**/conversations/{story.conversation_id}/read_position"
+    ask_api(page, "PUT", f"/conversations/{story.conversation_id}/read_position", {"seq": 1})
+    story.send(f"[[slow: 20]] {gate.behind(3)} Go on.")
+    story.wait_until_reply_says("word3")
+    page.goto("/")
+    dot = page.locator(f"#story_{space} .unread-dot")
+    expect(dot).to_have_count(0)
+    gate.open()
+    eventually_shown(page, dot)
+    page.goto("/?unread=true")
+    expect(page.locator(f"#story_{space}")).to_be_visible()
+    with page.expect_response(position):
+        page.goto(address)
+    page.goto("/")
+    expect(page.locator(f"#story_{space}")).to_be_visible()
+    expect(dot).to_have_count(0)
+
+
+def eventually_shown(page: Page, what: Locator) -> None:
+    """Load the page again until it shows something."""
+
+    def is_shown() -> bool:
+        page.reload()
+        return what.count() > 0
+
+    wait_until(is_shown)
 
 
 def test_an_archived_story_is_found_again_and_restored(story: Story) -> None:

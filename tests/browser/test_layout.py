@@ -1,5 +1,6 @@
 """The page on a phone and on a desktop, in light and dark."""
 
+import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tests.browser.conftest import Gate
@@ -78,6 +79,7 @@ def test_pages_are_light_or_dark_as_the_system_is(page: Page) -> None:
     assert page.evaluate(BRIGHTNESS) < 0.2
 
 
+@pytest.mark.usefixtures("own_preferences")
 def test_the_chosen_theme_stays(page: Page) -> None:
     page.goto("/")
     assert page.evaluate(BRIGHTNESS) > 0.8

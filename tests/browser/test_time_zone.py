@@ -33,7 +33,7 @@ def test_prompts_have_the_time_of_the_persons_browser(
 ) -> None:
     folder = tmp_path_factory.mktemp("zone")
     with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds=str(HANG_SECONDS))) as server:
-        context = browser.new_context(base_url=server.url, locale="en-US", timezone_id=FAR)
+        context = browser.new_context(base_url=server.url, locale="en-US", timezone_id=FAR, service_workers="block")
         page = context.new_page()
         with page.expect_response(ADDRESS) as sent:
             page.goto("/")

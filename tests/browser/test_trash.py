@@ -1,6 +1,6 @@
 """Deleting and undoing it, the trash, and how long things are kept."""
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenWindow
 from tests.browser.looks import assert_accessible
@@ -41,6 +41,30 @@ def test_a_deleted_story_is_brought_back_and_at_last_deleted_for_good(story: Sto
     row.get_by_role("button", name="Delete for good").click()
     row.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
     expect(row).to_have_count(0)
+
+
+def test_a_persona_quick_replies_and_a_profile_are_deleted_and_brought_back(page: Page) -> None:
+    persona = ask_api(page, "POST", "/personas", {"name": "Kit of the trash"})["id"]
+    buttons = ask_api(page, "POST", "/quick_replies", {"name": "Moves of the trash"})["id"]
+    profile = ask_api(page, "POST", "/pipeline_profiles", {"name": "Tides of the trash"})["id"]
+    kinds = {
+        f"/personas/{persona}": ("Kit of the trash", "Persona"),
+        f"/quick-replies/{buttons}": ("Moves of the trash", "Quick replies"),
+        f"/pipelines/{profile}": ("Tides of the trash", "Pipeline profile"),
+    }
+    for address, (name, kind) in kinds.items():
+        page.goto(address)
+        page.get_by_role("button", name=f"Delete {name}").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(page.get_by_text("Moved to the trash.")).to_be_visible()
+        page.get_by_role("link", name="Open trash").click()
+        row = page.locator(".row").filter(has_text=name)
+        expect(row).to_contain_text(kind)
+        row.get_by_role("button", name="Restore").click()
+        page.wait_for_url(f"**{address}")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/trash")
+    assert_accessible(page)
 
 
 def test_a_conversation_of_an_archived_space_says_what_to_restore_first(

@@ -11,18 +11,32 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, Self
+from typing import IO, NamedTuple, Self
 from unittest.mock import patch
 
-from sqlalchemy import event, text
+from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.base.administration import restoring
+from tavernkit.playground.base.administration.restoring import restore_staged
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.database.backup import Manifest, Progress
+from tavernkit.playground.edge import server
 
-__all__ = ["AFTER_COMMIT", "IN_FULL", "CrashPoint", "Points", "is_death_of_its_own", "watched_writes"]
+__all__ = [
+    "AFTER_COMMIT",
+    "IN_FULL",
+    "CrashPoint",
+    "Points",
+    "is_death_of_its_own",
+    "watched_restore",
+    "watched_writes",
+]
 
 BEFORE_COMMIT = "before_commit"
 AFTER_COMMIT = "after_commit"
@@ -126,6 +140,50 @@ def watched_writes(points: Points) -> Iterator[None]:
             points.reach(f"{name}:{AFTER_PUBLISHING}")
 
     with patch.object(Database, "write", write):
+        yield
+
+
+@contextmanager
+def watched_restore(points: Points) -> Iterator[None]:
+    """While it is open, restoring a backup at the start passes points: at every row that is saved and loaded, at every
+    commit, and around every file."""
+    back_up, restore, write_once = restoring.back_up, restoring.restore, restoring.write_once
+
+    def each(name: str) -> Progress:
+        return lambda _count: nullcontext(lambda: points.reach(f"{name}:row"))
+
+    async def watched_back_up(url: str, target: Path, now: datetime) -> Manifest:
+        manifest = await back_up(url, target, now, progress=each("back_up"))
+        points.reach("back_up:written")
+        return manifest
+
+    async def watched_restore(url: str, source: IO[bytes], *, force: bool) -> Manifest:
+        manifest = await restore(url, source, force=force, progress=each("restore"))
+        points.reach(f"restore:{AFTER_COMMIT}")
+        return manifest
+
+    def watched_write_once(path: Path, content: bytes, *, replace: bool) -> None:
+        points.reach("write_outcome:before")
+        write_once(path, content, replace=replace)
+        points.reach("write_outcome:written")
+
+    async def watched(settings: AppConfig, now: datetime) -> None:
+        def commit(_connection: Connection) -> None:
+            points.reach(f"restore_staged:{BEFORE_COMMIT}")
+
+        event.listen(Engine, "commit", commit)
+        try:
+            await restore_staged(settings, now)
+        finally:
+            event.remove(Engine, "commit", commit)
+        points.reach("restore_staged:done")
+
+    with (
+        patch.object(restoring, "back_up", watched_back_up),
+        patch.object(restoring, "restore", watched_restore),
+        patch.object(restoring, "write_once", watched_write_once),
+        patch.object(server, "restore_staged", watched),
+    ):
         yield
 
 

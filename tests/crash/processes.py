@@ -31,6 +31,12 @@ class Mortal(ServerProcess):
     def is_dead(self) -> bool:
         return self._running is not None and self._running.poll() is not None
 
+    def begin(self) -> None:
+        """Start it without waiting: it is to die on its way up."""
+        assert self._running is None
+        self._log_begins = self.log.stat().st_size
+        self._running = self.spawn()
+
     def rise_again(self) -> None:
         """Start it after it has died, as it was told to; where it is to die on its way up, it may."""
         assert self._running is not None

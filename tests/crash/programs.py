@@ -10,7 +10,7 @@ from tavernkit.playground.base.jobs import worker as job_worker
 from tavernkit.playground.story.migration import importing, long_chats
 from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.replies import worker
-from tests.crash.points import Points, watched_writes
+from tests.crash.points import Points, watched_restore, watched_writes
 from tests.playground.support.forking import tavernkit
 
 __all__ = ["run_with_points"]
@@ -30,6 +30,7 @@ def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
     """Run a command, with its points in the folder."""
     with (
         watched_writes(Points(folder)),
+        watched_restore(Points(folder)),
         patch.object(worker, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
         patch.object(path_state, "EVERY", SNAPSHOT_EVERY),
         patch.object(job_worker, "IDLE_SECONDS", IDLE_SECONDS),

@@ -10,22 +10,26 @@ from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.store import is_unused
 from tavernkit.playground.base.config import AppConfig
-from tavernkit.playground.base.database.models import Conversation, Lorebook, Message, TextContent, User
+from tavernkit.playground.base.database.models import Blob, Conversation, Lorebook, Message, Persona, TextContent, User
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import delete_conversation
 from tavernkit.playground.story.lorebooks.documents import NewLorebook
 from tavernkit.playground.story.lorebooks.service import create_lorebook, delete_lorebook
 from tavernkit.playground.story.messages.service import add_swipe, hide_message, read_messages, send_message
+from tavernkit.playground.story.personas.documents import NewPersona
+from tavernkit.playground.story.personas.service import create_persona, delete_persona, set_picture
 from tavernkit.playground.story.retention import EXPIRED, request_sweep
 from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.playground.story.trash.queries import TABLES
 from tests.crash.points import IN_FULL
 from tests.crash.stages import Place, Stage
+from tests.playground.characters.builders import picture
 from tests.support.hanging import wait_until
 
 T = TypeVar("T")
@@ -69,6 +73,13 @@ class Deleter:
             await add_swipe(runtime, viewer, swiped.id, swipe_id=runtime.ids(), content=f"{name}: gone as well")
             hidden = await say(branch.id, "gone from the branch")
             await hide_message(runtime, viewer, hidden.id)
+            # Two personas with pictures of their own, of which one goes.
+            for number, title in enumerate(("gone", "kept")):
+                persona = await create_persona(runtime, viewer, NewPersona(name=name, title=title))
+                drawn = picture(size=(len(name) + int(name[-3:]), 8 + number))
+                await set_picture(runtime, viewer, persona.id, drawn, settings_version=0)
+                if title == "gone":
+                    await delete_persona(runtime, viewer, persona.id)
             book = await create_lorebook(runtime, viewer, NewLorebook(name=name))
             await delete_lorebook(runtime, viewer, book.id)
             await delete_conversation(runtime, viewer, root.id)
@@ -97,8 +108,17 @@ class Deleter:
                 found = [] if shown == expected else [f"the branch shows {shown}"]
                 if texts != set(expected):
                     found.append(f"the texts are {sorted(texts)}")
+                personas = select(Persona.title).where(Persona.name == deleted.name)
+                pictured = personas.join(Blob, Blob.sha256 == Persona.avatar_sha256)
+                unused = select(func.count()).select_from(Blob).where(*is_unused())
                 if len(titles.all()) != 1 or books.all():
                     found.append("a conversation is missing, or a lorebook is left")
+                if [list(await session.scalars(query)) for query in (personas, pictured)] != [["kept"]] * 2:
+                    found.append(
+                        "the persona that was not deleted is missing, or its picture, or the other one is left"
+                    )
+                if await session.scalar(unused):
+                    found.append("a picture is left that nothing refers to")
                 return found
 
         return self._do(look)

@@ -17,6 +17,7 @@ async def test_storage_is_measured_by_kind_and_by_folder(database_url: str, tmp_
         (tmp_path / "exports").mkdir()
         (tmp_path / "exports" / "a.zip").write_bytes(bytes(1234))
         after = (await browser.get("/api/v1/admin/storage")).json()
+        assert 'href="/retention"' in (await browser.get("/admin/storage")).text
     texts = [next(kind for kind in one["kinds"] if kind["kind"] == "texts") for one in (before, after)]
     assert texts[1]["size"] - texts[0]["size"] == 10_000
     assert texts[1]["rows"] - texts[0]["rows"] == 1

@@ -52,6 +52,7 @@ OUTCOMES = {
     "speak on a page":           "yes   yes yes       yes    404   403           in",
     "take part on a page":       "yes   yes yes       yes    404   yes           in",
     "see pages":                 "yes   yes yes       yes    yes   yes           in",
+    "see one's account":         "yes   403 yes       yes    yes   yes           in",
     "run the site on a page":    "403   403 403       403    403   yes           in",
     "share one's own":           "403   403 404       404    404   404           401",
     "share one's own on a page": "403   403 404       404    404   404           in",
@@ -62,12 +63,18 @@ TABLE = {
     "share one's own on a page": ["POST /presets/{preset_id}/share (page)"],
     "come in": [
         "POST /sessions", "POST /users", "POST /password_resets", "GET /health (page)", "GET /docs (page)",
-        "GET /docs/{name} (page)",
+        "GET /docs/{name} (page)", "GET /manifest.webmanifest (page)", "GET /service-worker.js (page)",
+        "GET /offline (page)",
         "GET /shared/{token} (page)", "GET /shared/{token}/branches/{branch} (page)",
         "GET /shared/{token}/pictures/{sha256} (page)",
     ],
     "manage one's account": [
         "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
+        "PATCH /me/appearance", "PATCH /me/shortcuts",
+    ],
+    "see one's account": [
+        "GET /appearance (page)", "POST /appearance (page)", "POST /appearance/reset (page)",
+        "GET /keys (page)", "POST /keys (page)", "POST /keys/reset (page)",
     ],
     "change one's account": ["DELETE /sessions/{session_id}", "DELETE /api_keys/{key_id}"],
     "run the site": [
@@ -87,6 +94,8 @@ TABLE = {
     ],
     "have things": [
         "POST /space_invitations/accept",
+        "GET /public_conversations",
+        "GET /me/appearance", "GET /me/shortcuts",
         "GET /me", "GET /search", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/check",
         "POST /characters/import",
@@ -175,6 +184,8 @@ TABLE = {
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
         "POST /conversations/{conversation_id}/preview", "GET /conversations/{conversation_id}/injections",
         "GET /conversations/{conversation_id}/toggles",
+        "PUT /spaces/{space_id}/pin", "DELETE /spaces/{space_id}/pin", "PUT /spaces/{space_id}/tags",
+        "PUT /conversations/{conversation_id}/read_position",
     ],
     "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
     "take part": [
@@ -201,6 +212,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/messages", "PUT /conversations/{conversation_id}/persona",
     ],
     "moderate": [
+        "PATCH /members/{member_id}",
         "PATCH /messages/{message_id}", "POST /messages/{message_id}/hide", "POST /messages/{message_id}/restore",
         "POST /messages/{message_id}/swipes", "PATCH /messages/{message_id}/swipes/{swipe_id}",
         "DELETE /messages/{message_id}/swipes/{swipe_id}",
@@ -214,7 +226,7 @@ TABLE = {
         "DELETE /shared_links/{shared_link_id}",
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
         "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
-        "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
+        "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
         "PUT /conversations/{conversation_id}/toggles/{key}", "POST /spaces/{space_id}/settings/import",
         "PUT /spaces/{space_id}/background", "POST /spaces/{space_id}/background",
@@ -243,7 +255,7 @@ TABLE = {
     ],
     "see pages": [
         "GET /join/{code} (page)", "POST /join/{code} (page)",
-        "GET / (page)", "GET /archive (page)", "GET /search (page)", "GET /spaces/new (page)",
+        "GET / (page)", "GET /archive (page)", "GET /public (page)", "GET /search (page)", "GET /spaces/new (page)",
         "GET /palette.json (page)", "GET /models (page)", "GET /trash (page)", "POST /trash/empty (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /scripts (page)", "POST /scripts/test (page)",
@@ -335,6 +347,10 @@ TABLE = {
         "GET /conversations/{conversation_id}/panel/state (page)",
         "GET /conversations/{conversation_id}/artifacts/{tag} (page)",
         "GET /conversations/{conversation_id}/tree (page)", "GET /spaces/{space_id} (page)",
+        "GET /conversations/{conversation_id}/tree/{node_id} (page)",
+        "GET /conversations/{conversation_id}/name (page)", "GET /conversations/{conversation_id}/branches (page)",
+        "GET /spaces/{space_id}/stories (page)",
+        "POST /spaces/{space_id}/pin (page)", "POST /spaces/{space_id}/tags (page)",
         "GET /runs/{run_id} (page)",
         "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
         "GET /conversations/{conversation_id}/newer (page)", "GET /conversations/{conversation_id}/find.json (page)",
@@ -372,7 +388,6 @@ TABLE = {
         "GET /conversations/{conversation_id}/links (page)", "POST /conversations/{conversation_id}/links (page)",
         "POST /conversations/{conversation_id}/links/{shared_link_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members (page)",
-        "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/remove (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)",
         "POST /conversations/{conversation_id}/panel/prompt/toggles (page)",
@@ -383,13 +398,14 @@ TABLE = {
         "POST /spaces/{space_id}/import (page)",
     ],
     "moderate on a page": [
+        "POST /conversations/{conversation_id}/panel/members/{member_id} (page)",
         "POST /messages/{message_id}/swipes/{swipe_id}/delete (page)",
         "POST /messages/{message_id}/swipes/{swipe_id} (page)",
         "GET /messages/{message_id}/swipes (page)", "POST /messages/{message_id}/swipes (page)",
         "POST /conversations/{conversation_id}/panel/prompt/modules/{module_id} (page)",
         "POST /conversations/{conversation_id}/panel/settings (page)",
         "POST /conversations/{conversation_id}/panel/pipelines (page)",
-        "POST /conversations/{conversation_id}/rename (page)", "POST /conversations/{conversation_id}/restore (page)",
+        "POST /conversations/{conversation_id}/name (page)", "POST /conversations/{conversation_id}/restore (page)",
         "GET /messages/{message_id}/edit (page)", "POST /messages/{message_id} (page)",
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
@@ -453,6 +469,10 @@ REQUESTS = {
     "DELETE /trash/{kind}/{item_id}": Ask(path="/trash/lorebook/{trashed_id}"),
     "POST /trash/{kind}/{item_id}/restore (page)": Ask(path="/trash/lorebook/{trashed_id}/restore"),
     "POST /trash/{kind}/{item_id}/delete (page)": Ask(path="/trash/lorebook/{trashed_id}/delete"),
+    "PATCH /me/appearance": Ask(json={"scheme": "sepia"}),
+    "PATCH /me/shortcuts": Ask(json={"keys": {"help": "F2"}}),
+    "POST /appearance (page)": Ask(data={"version": "0", "scheme": "dark"}),
+    "POST /keys (page)": Ask(data={"id": "help", "key": "F2"}),
     "PUT /retention": Ask(json={"trash_days": 7}),
     "POST /retention (page)": Ask(data={"trash_days": "7", "event_days": "1"}),
     "POST /password_resets": Ask(json={"code": "{reset_code}", "password": PASSWORD}),
@@ -511,7 +531,7 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/members (page)": Ask(data={"user_id": "{user_id}"}),
     "POST /conversations/{conversation_id}/panel/members/{member_id} (page)": Ask(
-        data={"settings_version": "0", "talkativeness": "20"}
+        data={"settings_version": "0", "participation": "muted"}
     ),
     "POST /conversations/{conversation_id}/panel/members/{member_id}/move (page)": Ask(
         data={"settings_version": "0", "direction": "up"}
@@ -530,7 +550,7 @@ REQUESTS = {
     "PUT /conversations/{conversation_id}/toggles/{key}": Ask(json={"value": "1"}),
     "POST /conversations/{conversation_id}/panel/prompt/injections/remove (page)": Ask(data={"name": "{injection}"}),
     "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
-    "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
+    "POST /conversations/{conversation_id}/name (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
     "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}),
     "PATCH /me": Ask(json={"name": "{fresh}"}),
     "POST /me/password": Ask(json={"current_password": PASSWORD, "new_password": "four brown owls"}),
@@ -550,12 +570,19 @@ REQUESTS = {
     "PUT /spaces/{space_id}/members/order": Ask(
         json={"settings_version": 0, "member_ids": ["{member_0}", "{member_2}", "{member_1}", "{member_3}"]},
     ),
-    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "talkativeness": 0.2}),
+    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "participation": "muted"}),
     "PATCH /members/{member_id}/settings": Ask(json=SETTINGS),
     "POST /spaces/{space_id}/conversations": Ask(json={"title": "Talk"}),
     "POST /spaces/{space_id}/conversations/import": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
     "POST /characters/{character_id}/chats/import": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
     "POST /characters/{character_id}/chats (page)": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
+    "PUT /spaces/{space_id}/tags": Ask(json={"tags": ["noir"]}),
+    "POST /spaces/{space_id}/tags (page)": Ask(data={"tags": "noir, kind"}),
+    "POST /spaces/{space_id}/pin (page)": Ask(data={"pinned": "true"}),
+    "PUT /conversations/{conversation_id}/read_position": Ask(json={"seq": 1}),
+    "GET /conversations/{conversation_id}/tree/{node_id} (page)": Ask(
+        path="/conversations/{conversation_id}/tree/{conversation_id}"
+    ),
     "PATCH /conversations/{conversation_id}": Ask(json={"settings_version": 0, "title": "Talks"}),
     "PATCH /conversations/{conversation_id}/settings": Ask(json=SETTINGS),
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),

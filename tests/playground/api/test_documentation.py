@@ -16,6 +16,8 @@ DOCS = Path(__file__).parents[3] / "docs"
 PAGE_ROUTES = [route for route in all_routes() if route.method == "GET" and route.name.endswith("(page)")]
 # These two are not in the schema, because only people use them.
 ACCOUNT_PAGES = ("/sign-in", "/sign-up", "/account")
+# The documentation itself, what is shown while it cannot be read, and stories for people who are not users.
+UNEXPLAINED = ("/docs", "/offline", "/shared/")
 
 
 def leads_somewhere(address: str) -> bool:
@@ -74,7 +76,7 @@ async def links_of(world: World, route: Route) -> list[str] | None:
     person: Person = "administrator" if route.path.startswith("/models") else "owner"
     answer = await send(world, person, await prepared(route, REQUESTS.get(route.name, Ask()), Things(world)))
     is_page = answer.is_success and answer.text.startswith("<!doctype html>")
-    return learn_more_links(answer.text) if is_page and not route.path.startswith("/docs") else None
+    return learn_more_links(answer.text) if is_page and not route.path.startswith(UNEXPLAINED) else None
 
 
 async def test_the_palette_leads_to_the_documentation(sqlite_url: str, tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "api.md"
 ROUTES = api_routes(api_alone())
 SCHEMAS: dict[str, Any] = api_alone().openapi()["components"]["schemas"]
 LISTS_OF_ALL = [
+    "GET /admin/backups",
+    "GET /admin/prices",
+    "GET /admin/usage",
     "GET /conversations/{conversation_id}/artifacts",
     "GET /conversations/{conversation_id}/injections",
     "GET /conversations/{conversation_id}/shared_links",
@@ -90,6 +93,7 @@ def test_changes_of_what_others_may_change_carry_a_version(route: Route) -> None
     """But for oneself, an account, and a link that only says whether a book is in use."""
     if route.method == "PATCH" and route.name not in (
         "PATCH /me",
+        "PATCH /me/shortcuts",
         "PATCH /users/{user_id}",
         "PATCH /lorebook_links/{link_id}",
     ):

@@ -2,15 +2,22 @@
 
 import re
 from pathlib import Path
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
-from tavernkit.playground.base.database.models import Conversation, Message, Run
-from tavernkit.playground.edge.presenting.conversation_tree import tree_view
+from tavernkit.playground.base.database.models import Conversation, Message, Run, User
+from tavernkit.playground.edge.presenting.conversation_tree import (
+    BRANCHES_AT_ONCE,
+    LEVELS_SHOWN,
+    TreeBranchesView,
+    tree_view,
+)
 from tavernkit.playground.story.conversations.forking import fork
 from tests.playground.spaces.panel import FRAME, SidePanel, side_panel, words
+from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
 
@@ -23,22 +30,73 @@ async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str
         lower = await _branch(at, left, "Lower")
         await _branch(at, at.conversation_id, "Right")
         view = await tree_view(at.play.runtime, at.play.viewer, lower)
-        assert [(node.row.title, node.rails) for node in view.nodes] == [
-            ("Main", ()),
-            ("Left", ("tee",)),
-            ("Lower", ("line", "end")),
-            ("Right", ("end",)),
-        ]
-        assert [node.row.id == view.conversation.id for node in view.nodes] == [False, False, True, False]
+        assert drawn(view.branches) == ["Main", ["Left", ["Lower"], "Right"]]
         html = await at.see(f"/conversations/{lower}/tree")
         assert "from “Left” at message 1" in words(html)
         assert "I am Ada." in words(html)
         assert html.count("<strong>Current</strong>") == 1
 
 
+def drawn(branches: TreeBranchesView) -> list[Any]:
+    """The names in the tree, with a list behind each that is open; how many there are, behind one that is not."""
+    found: list[Any] = []
+    for node in branches.nodes:
+        found.append(node.name)
+        if node.branches_count:
+            found.append(node.branches_count if node.branches is None else drawn(node.branches))
+    return found
+
+
+async def test_a_large_tree_is_open_along_the_way_here_and_read_page_by_page(database_url: str, tmp_path: Path) -> None:
+    async with side_panel(database_url, tmp_path, "Ada") as at:
+        play, below = at.play, await _branch(at, at.conversation_id, "Early")
+        here = await _branch(at, below, "Here")
+        await _branch(at, here, "Beneath")
+        late = await _branch(at, at.conversation_id, "Late")
+        await _branch(at, late, "Hidden")
+        async with play.runtime.database.write() as session:
+            template = await session.get_one(Conversation, below)
+            fixed = {column.key: getattr(template, column.key) for column in Conversation.__table__.c}
+            rows = [{**fixed, "id": uuid4(), "title": f"Other {number}"} for number in range(300)]
+            await session.execute(insert(Conversation), rows)
+        with counted_statements(play.runtime.database) as statements:
+            view = await tree_view(play.runtime, play.viewer, here)
+        assert len(statements) <= 8
+        main, [first, *others] = drawn(view.branches)
+        assert (main, first, view.count) == ("Main", "Early", 306)
+        # The way here is open, and comes first.
+        assert others[0] == ["Here", ["Beneath"]]
+        top = view.branches.nodes[0].branches
+        assert top is not None
+        assert len(top.nodes) == BRANCHES_AT_ONCE
+        seen, more = [node.name for node in top.nodes], top.more
+        while more:
+            html = await at.see(more)
+            seen += re.findall(r'class="story-name-link"[^>]*>([^<]+)<', html)
+            found = re.search(r'href="(/conversations/[^"]+\?after=[^"]+)"', html)
+            more = found[1] if found else ""
+        assert sorted(seen) == sorted(["Early", "Late", *(row["title"] for row in rows)])
+        assert "Hidden" in words(await at.see(f"/conversations/{here}/tree/{late}"))
+        html = await at.see(f"/conversations/{here}/tree?search=other+29")
+        assert "13 conversations found." in words(html)
+        assert html.count("story-name-link") == 13
+        await at.see(f"/conversations/{here}/tree/{uuid4()}", status=404)
+        await at.see(f"/conversations/{here}/tree/{late}?after={here}", status=404)
+
+
+async def test_of_a_deep_tree_the_last_levels_are_shown(sqlite_url: str, tmp_path: Path) -> None:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
+        branch = at.conversation_id
+        for number in range(LEVELS_SHOWN + 2):
+            branch = await _branch(at, branch, f"Level {number}")
+        html = await at.see(f"/conversations/{branch}/tree")
+        assert "3 levels above" in words(html)
+        assert html.count("story-name-link") == LEVELS_SHOWN
+
+
 async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with side_panel(sqlite_url, tmp_path, "Ada") as at:
-        path = f"/conversations/{at.conversation_id}/rename"
+        path = f"/conversations/{at.conversation_id}/name"
         await at.press(path, settings_version=0, title=HOSTILE)
         html = await at.see(f"/conversations/{at.conversation_id}/tree")
         assert "<script>alert" not in html
@@ -47,6 +105,22 @@ async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(sql
         late = await at.press(path, settings_version=0, title="My words", status=409)
         assert 'value="My words"' in late.text
         assert "changed in the meantime" in late.text
+
+
+async def test_a_branch_without_a_title_is_named_after_where_it_leaves(sqlite_url: str, tmp_path: Path) -> None:
+    async with side_panel(sqlite_url, tmp_path, "Ada") as at:
+        branch = await _branch(at, at.conversation_id, "")
+        name, path = "From message 1: “I am Ada.”", f"/conversations/{branch}/name"
+        for page in (f"/conversations/{branch}", f"/conversations/{branch}/tree", path):
+            assert name in await at.see(page)
+        assert f'placeholder="{name}"' in await at.see(f"{path}?edit=true")
+        await at.press(path, settings_version=0, title="The lamp")
+        assert name not in words(await at.see(f"/conversations/{branch}/tree"))
+        await at.press(path, settings_version=1, title="")
+        assert name in words(await at.see(f"/conversations/{branch}/tree"))
+        async with at.play.runtime.database.write() as session:
+            (await session.get_one(User, at.play.viewer.user_id)).language = "ru"
+        assert "От сообщения 1: «I am Ada.»" in words(await at.see(f"/conversations/{branch}/tree"))
 
 
 async def test_deleting_goes_back_to_what_is_left(sqlite_url: str, tmp_path: Path) -> None:

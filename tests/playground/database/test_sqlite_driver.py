@@ -80,6 +80,20 @@ async def test_a_long_select_is_carried_out_in_the_thread(tmp_path: Path) -> Non
         assert table.messages == before + 1
 
 
+async def test_a_search_of_texts_is_carried_out_in_the_thread_and_writes_nothing(tmp_path: Path) -> None:
+    async with numbers(tmp_path) as table:
+        await table.connection.execute(text("CREATE VIRTUAL TABLE texts USING fts5(content)"))
+        await table.connection.execute(text("INSERT INTO texts VALUES ('a brass lantern')"))
+        await table.connection.commit()
+        await table.connection.execution_options(writes=False)
+        await table.ask("SELECT 1")
+        before = table.messages
+        assert await table.ask("SELECT count(*) FROM texts WHERE texts MATCH :word", word="brass") == 1
+        assert table.messages == before + 1
+        await table.connection.rollback()
+        assert table.messages == before + 1
+
+
 async def test_who_is_cancelled_leaves_a_connection_that_waits_for_its_thread(tmp_path: Path) -> None:
     async with numbers(tmp_path) as table:
         await table.ask("SELECT 1")

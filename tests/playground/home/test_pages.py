@@ -123,7 +123,7 @@ async def test_older_stories_are_on_the_next_page(installation: Installation) ->
     assert older is not None
     second = await browser.get(older[1])
     assert second.text.count("story-card-title") == 1
-    assert "Newest stories" in second.text
+    assert "First page" in second.text
     assert (await browser.get("/?after=nonsense")).status_code == 422
 
 

@@ -37,7 +37,7 @@ async def installation(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Install
 
 def language_of(page: httpx2.Response) -> str:
     """The language that a page declares, after a look at whether it is written in it."""
-    declared = re.search(r'<html lang="([^"]+)">', page.text)
+    declared = re.search(r'<html lang="([^"]+)"', page.text)
     assert declared is not None
     shown = [language for language in LANGUAGES if translated(FIELD, language) in page.text]
     assert shown == [declared[1]]

@@ -121,6 +121,10 @@ async def test_a_space_is_handed_over_without_the_private_conversations_of_its_o
         refused = await club.olga.put(f"{API}/spaces/{club.space_id}/owner", json=body)
         assert (refused.status_code, "1 private conversation" in refused.text) == (409, True)
         await club.ask("DELETE", f"/conversations/{private['id']}")
+        # Its next owner could restore it.
+        refused = await club.olga.put(f"{API}/spaces/{club.space_id}/owner", json=body)
+        assert (refused.status_code, "The trash has 1 private conversation" in refused.text) == (409, True)
+        await club.ask("DELETE", f"/trash/conversation/{private['id']}")
         assert (await club.mia.put(f"{API}/spaces/{club.space_id}/owner", json=body)).status_code == 403
         handed = await club.ask("PUT", f"/spaces/{club.space_id}/owner", body)
         assert handed["owner_id"] == mia["user_id"]
@@ -193,6 +197,49 @@ async def test_the_panel_of_a_discussion_offers_each_person_what_they_may_do(sql
             assert (mia["role"], mia["participation"]) == expected
 
 
+async def test_a_moderator_mutes_and_unmutes_members_and_nobody_above_them(database_url: str, tmp_path: Path) -> None:
+    async with open_installation(database_url, tmp_path) as installation:
+        club = await open_club(installation)
+        ben, eve = [await installation.signed_in(await installation.add(name)) for name in ("Ben", "Eve")]
+        await club.join(await club.invite(role="moderator", max_uses=2))
+        await club.join(await club.invite(role="moderator"), eve)
+        await club.join(await club.invite(), ben)
+        ids = {name: (await club.member(name))["id"] for name in ("Olga", "Mia", "Eve", "Ben")}
+
+        async def change(client: httpx2.AsyncClient, name: str, **changes: Any) -> int:
+            version = (await club.member(name))["settings_version"]
+            answer = await client.patch(f"{API}/members/{ids[name]}", json={"settings_version": version, **changes})
+            return answer.status_code
+
+        async def press(words: str, participation: str) -> str:
+            """Press a button for Ben on the panel, as Mia; how Ben takes part then."""
+            assert f'aria-label="{words}"' in (await club.mia.get(club.panel)).text
+            ben_now = {"settings_version": (await club.member("Ben"))["settings_version"]}
+            data = {**ben_now, "participation": participation}
+            assert (await club.mia.post(f"{club.panel}/{ids['Ben']}", data=data)).status_code == 303
+            return str((await club.member("Ben"))["participation"])
+
+        assert await press("Mute Ben", "muted") == "muted"
+        said = await ben.post(f"{API}/conversations/{club.conversation_id}/messages", json={"content": "Hello?"})
+        assert said.status_code == 403
+        assert await press("Unmute Ben", "active") == "active"
+        shown = (await club.mia.get(club.panel)).text
+        assert not any(f"Mute {name}" in shown for name in ("Olga", "Mia", "Eve"))
+        assert "Mute" not in (await ben.get(club.panel)).text
+        assert [await change(club.mia, name, participation="muted") for name in ids] == [403, 403, 403, 200]
+        assert [await change(ben, name, participation="active") for name in ids] == [403] * 4
+        # To mute is all: no other field, not with others, and not an observer who would speak again.
+        others: list[dict[str, Any]] = [{"role": "moderator"}, {"participation": "observer"}, {"name_override": "B"}]
+        for changes in (*others, {"participation": "active", "name_override": "B"}):
+            assert await change(club.mia, "Ben", **changes) == 403
+        assert await change(club.olga, "Ben", participation="observer") == 200
+        assert await change(club.mia, "Ben", participation="active") == 403
+        stale = await club.mia.patch(
+            f"{API}/members/{ids['Ben']}", json={"settings_version": 0, "participation": "muted"}
+        )
+        assert stale.status_code == 403
+
+
 async def test_visibility_is_the_owners_choice_and_shuts_out_who_may_not_read(sqlite_url: str, tmp_path: Path) -> None:
     async with open_installation(sqlite_url, tmp_path) as installation:
         club = await open_club(installation)
@@ -211,6 +258,46 @@ async def test_visibility_is_the_owners_choice_and_shuts_out_who_may_not_read(sq
         assert await choose("shared", 2) == [200, 200, 404]
         stale = await club.olga.post(f"{club.panel}/visibility", data={"settings_version": "0", "visibility": "public"})
         assert stale.status_code == 409
+
+
+async def test_public_conversations_are_found_by_everybody_and_no_others(database_url: str, tmp_path: Path) -> None:
+    async with open_installation(database_url, tmp_path) as installation:
+        club = await open_club(installation)
+        made = {
+            visibility: await club.ask(
+                "POST",
+                f"/spaces/{club.space_id}/conversations",
+                {"title": f"{visibility} talk", "visibility": visibility},
+            )
+            for visibility in ("shared", "private", "public")
+        }
+        talk = f"/conversations/{made['public']['id']}"
+        await club.ask("POST", f"{talk}/messages", {"content": "Read *this*.", "role": "system"})
+
+        async def found() -> list[list[str]]:
+            lists = [(await client.get(f"{API}/public_conversations")).json() for client in (club.olga, club.mia)]
+            return [[item["title"] for item in one["items"]] for one in lists]
+
+        assert await found() == [["public talk"], ["public talk"]]
+        [item] = (await club.mia.get(f"{API}/public_conversations")).json()["items"]
+        assert (item["space_name"], item["owner_name"], item["last_text"]) == ("Club", "Olga", "Read *this*.")
+        page = (await club.mia.get("/public")).text
+        assert all(words in page for words in (f'href="{talk}"', "public talk", "Club by Olga", "Read this."))
+        assert not any(words in page for words in ("shared talk", "private talk"))
+        assert (await club.mia.get(talk)).status_code == 200
+        # One page after the other, the last that changed first.
+        await club.ask("POST", f"/spaces/{club.space_id}/conversations", {"title": "Second", "visibility": "public"})
+        first = (await club.mia.get(f"{API}/public_conversations?limit=1")).json()
+        second = (await club.mia.get(f"{API}/public_conversations?limit=1&after={first['next']}")).json()
+        assert [[item["title"] for item in one["items"]] for one in (first, second)] == [["Second"], ["public talk"]]
+        assert second["next"] is None
+        assert (await club.mia.get("/public?after=x")).status_code == 422
+        await club.ask("DELETE", f"/conversations/{first['items'][0]['id']}")
+        assert await found() == [["public talk"], ["public talk"]]
+        version = (await club.ask("GET", f"/spaces/{club.space_id}"))["settings_version"]
+        await club.ask("PATCH", f"/spaces/{club.space_id}", {"settings_version": version, "archived": True})
+        assert await found() == [[], []]
+        assert "No conversations are public." in (await club.mia.get("/public")).text
 
 
 async def test_the_chat_says_why_a_muted_member_or_an_observer_cannot_write(sqlite_url: str, tmp_path: Path) -> None:

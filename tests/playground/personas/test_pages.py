@@ -43,8 +43,11 @@ async def test_a_persona_is_made_changed_and_deleted_with_plain_forms(browser: h
     assert odd.status_code == 422
     assert "Depth must be" in odd.text
     assert 'value="Kim"' in odd.text
-    assert (await browser.post(f"{persona}/delete")).headers["location"] == "/personas"
+    gone = (await browser.post(f"{persona}/delete")).headers["location"]
     assert (await browser.get(persona)).status_code == 404
+    [undo] = re.findall(r'action="(/trash/persona/[^"]+/restore)"', (await browser.get(gone)).text)
+    assert (await browser.post(undo)).headers["location"] == persona
+    assert (await browser.get(persona)).status_code == 200
 
 
 async def test_one_persona_is_the_default(browser: httpx2.AsyncClient) -> None:

@@ -200,14 +200,13 @@ async def test_what_was_changed_since_it_was_read_is_not_added_to(api: ProfilesA
     await api.choose_here(state)
     edit = {"settings_version": 1, "description": "Mine."}
     edited = (await api.client.patch(f"/pipeline_profiles/{state}", json=edit)).json()
+    weather = await api.new("Weather", "sky")
     before = await everything(api)
     late = await add(api, "commentators", state, **here(api))
     assert refusal(late)[:2] == (409, "stale")
     assert late.json()["error"]["current"] == edited
     # So is something else that was chosen meanwhile.
-    weather = await api.new("Weather", "sky")
     assert refusal(await add(api, "commentators", weather, **here(api)))[:2] == (409, "stale")
-    await api.client.delete(f"/pipeline_profiles/{weather}")
     assert await everything(api) == before
 
 

@@ -339,8 +339,11 @@ async def test_copies_have_names_of_their_own_and_what_is_followed_is_not_delete
     assert kept.status_code == 409
     assert "enabled in 1 place" in kept.text
     await pages.browser.post(f"/pipelines/{id}/off")
-    assert (await pages.browser.post(f"/pipelines/{id}/delete")).headers["location"] == "/pipelines"
+    gone = (await pages.browser.post(f"/pipelines/{id}/delete")).headers["location"]
+    assert gone == f"/pipelines?trashed=pipeline_profile/{id}"
     assert (await pages.browser.get(f"/pipelines/{id}")).status_code == 404
+    back = await pages.browser.post(f"/trash/pipeline_profile/{id}/restore")
+    assert (await pages.browser.get(back.headers["location"])).status_code == 200
 
 
 async def test_the_panel_says_what_is_followed_and_who_decided_it(pages: ProfilePages) -> None:

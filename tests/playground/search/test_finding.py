@@ -159,6 +159,17 @@ async def test_the_library_is_found_by_titles_and_texts(database_url: str, tmp_p
         assert await found("wax") == set()
 
 
+async def test_a_card_with_halves_of_letters_and_nul_is_imported_and_found(database_url: str, tmp_path: Path) -> None:
+    async with open_story(database_url, tmp_path) as play:
+        card = {"name": "Odd", "description": "Half a \ud800 letter and\x00 NUL.", "tags": ["split\udfff tag"]}
+        imported = await import_file(
+            play.runtime, play.viewer, json.dumps({"spec": "chara_card_v2", "data": card}).encode()
+        )
+        for words in ("half letter nul", "split tag"):
+            (one,) = await all_results(play.runtime, play.viewer, words)
+            assert one.id == imported.character.id
+
+
 async def test_filters_leave_messages_out(database_url: str, tmp_path: Path) -> None:
     async with open_story(database_url, tmp_path) as play:
         runtime, viewer = play.runtime, play.viewer

@@ -96,6 +96,37 @@ async def test_a_link_that_is_over_answers_like_one_that_never_was(database_url:
             assert (await client.get(lasting)).text == never.text
 
 
+async def test_a_link_to_what_is_in_the_trash_works_again_once_it_is_restored(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with prompt_story(database_url, tmp_path) as story:
+        first = await story.say_as("Ada", "The door opens.")
+        branch = await fork(story.runtime, story.viewer, story.conversation_id, first.id, title="By the sea")
+        address, _ = await shared(story, branch.id)
+        tree, _ = await shared(story, with_branches=True)
+        async with reader(story) as client, api_client(story.runtime, story.user_id) as api:
+            never = await client.get("/shared/" + "x" * 32)
+            for kind, id in (("conversation", branch.id), ("space", story.space_id)):
+                assert (await api.delete(f"/{kind}s/{id}")).status_code == 204
+                answer = await client.get(address)
+                assert (answer.status_code, answer.text, answer.headers) == (404, never.text, never.headers)
+                assert "By the sea" not in (await client.get(tree)).text
+                assert (await api.post(f"/trash/{kind}/{id}/restore")).status_code == 204
+                assert (await client.get(address)).status_code == 200
+                assert "By the sea" in (await client.get(tree)).text
+
+
+async def test_a_link_to_what_is_archived_still_works(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path) as story:
+        await story.say_as("Ada", "The door opens.")
+        address, _ = await shared(story)
+        async with reader(story) as client, api_client(story.runtime, story.user_id) as api:
+            for path in (f"/conversations/{story.conversation_id}", f"/spaces/{story.space_id}"):
+                archive = {"settings_version": (await api.get(path)).json()["settings_version"], "archived": True}
+                assert (await api.patch(path, json=archive)).status_code == 200
+                assert "The door opens." in (await client.get(address)).text
+
+
 async def test_branches_are_read_only_where_the_link_has_them(database_url: str, tmp_path: Path) -> None:
     async with prompt_story(database_url, tmp_path) as story:
         first = await story.say_as("Ada", "The door opens.")

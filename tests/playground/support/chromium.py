@@ -9,7 +9,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-__all__ = ["open_chromium"]
+__all__ = ["BLOCKED_WORKER", "open_chromium"]
+
+BLOCKED_WORKER = "Service Worker registration blocked by Playwright"
+"""What the console says in profiles without service workers: a kept page would be shown in place of a test's own."""
 
 
 @contextmanager

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 STAY = {
     "users", "user_sessions", "invitations", "api_keys", "known_browsers", "sign_in_tries",
-    "llm_providers", "site_settings", "alembic_version",
+    "password_resets", "llm_providers", "site_settings", "model_prices", "alembic_version",
 }  # fmt: skip
 """The tables of accounts and settings. All others are empty in the end: a new table must be swept, or named here."""
 
@@ -35,6 +35,7 @@ MADE_BY_NAME = (
     "character_id", "number", "asset_id", "holder_id", "lorebook_id", "entry_id", "link_id", "preset_id",
     "imported_id", "profile_id", "pipeline_run_id", "tag", "persona_id", "connection_id", "set_id", "job_id",
     "import_id", "suggestions_id", "embedded_book_id", "round_id", "run_id",
+    "share_id", "shared_link_id", "space_invitation_id",
 )  # fmt: skip
 
 LISTS = (
@@ -81,6 +82,9 @@ async def fill(world: World) -> None:
     sent = {"content": "Look.", "role": "system", "pictures": [{"id": await things.get("picture_id")}]}
     await world.owner("POST", f"/conversations/{conversation_id}/messages", json=sent)
     await world.owner("POST", f"/conversations/{conversation_id}/artifacts/reset", json={"tags": ["mood"]})
+    await world.owner("PUT", f"/spaces/{space_id}/pin")
+    await world.owner("PUT", f"/spaces/{space_id}/tags", json={"tags": ["noir"]})
+    await world.owner("PUT", f"/conversations/{conversation_id}/read_position", json={"seq": 1})
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
 
@@ -113,6 +117,8 @@ async def test_after_everything_was_deleted_a_sweep_leaves_accounts_and_settings
         runtime.clock = lambda: later
         removed = await sweep(runtime, asyncio.Event())
         assert await filled_tables(runtime) <= STAY, removed
+        uploads = runtime.settings.imports_dir
+        assert [file for file in uploads.rglob("*") if file.is_file()] == []
         assert removed["spaces"] == 2
 
 
@@ -129,6 +135,8 @@ async def test_what_is_in_the_trash_stays_whole_until_the_period_is_over(sqlite_
             assert answer.status_code == 204, answer.text
         after = await rows(runtime)
         for table in ("spaces", "conversations", "messages", "message_swipes", "text_contents", "characters"):
+            assert before[table] == after[table], table
+        for table in ("personas", "persona_connections", "quick_reply_sets", "quick_reply_links", "pipeline_profiles"):
             assert before[table] == after[table], table
         for table in ("lorebooks", "lorebook_entries", "presets", "character_assets", "prompt_snapshots", "blobs"):
             assert before[table] == after[table], table

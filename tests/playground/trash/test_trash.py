@@ -29,7 +29,10 @@ from tavernkit.playground.story.sweeping.queries import read_retention_state
 from tavernkit.playground.story.sweeping.service import sweep
 from tavernkit.playground.story.trash.queries import TrashKind
 from tavernkit.playground.story.trash.service import delete_for_good, empty_trash, read_trash, restore
+from tests.playground.api.world import PIPELINES
+from tests.playground.prompting.prompt_story import prompt_story, texts
 from tests.playground.stories import Story, open_story
+from tests.playground.support.web import api_client
 
 pytestmark = pytest.mark.anyio
 
@@ -165,6 +168,78 @@ async def test_a_restored_preset_gets_a_free_name(database_url: str, tmp_path: P
         await restore(play.runtime, play.viewer, "preset", first.id)
         async with play.runtime.database.read() as session:
             assert (await session.get_one(type(first), first.id)).name == "Calm (2)"
+
+
+async def test_a_persona_in_the_trash_is_nobody_and_is_in_use_again_when_restored(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with prompt_story(database_url, tmp_path) as story, api_client(story.runtime, story.user_id) as api:
+        kit = {"name": "Kit", "description": "Kit wears a quincunx.", "is_default": True}
+        persona_id = (await api.post("/personas", json=kit)).json()["id"]
+        members = (await api.get(f"/spaces/{story.space_id}/members")).json()["items"]
+        own = next(member for member in members if member["user_id"] == str(story.user_id))
+        change = {"settings_version": own["settings_version"], "persona_id": persona_id, "persona": None}
+        assert (await api.patch(f"/members/{own['id']}", json=change)).status_code == 200
+
+        async def is_described() -> bool:
+            return "Kit wears a quincunx." in "\n".join(texts(await story.prompt("Ada")))
+
+        async def found() -> list[str]:
+            hits = (await api.get("/search?q=quincunx")).json()["items"]
+            return [hit["kind"] for hit in hits]
+
+        assert (await is_described(), await found()) == (True, ["persona"])
+        assert (await api.delete(f"/personas/{persona_id}")).status_code == 204
+        assert (await is_described(), await found()) == (False, [])
+        assert (await api.get(f"/personas/{persona_id}")).status_code == 404
+        assert (await api.get("/personas")).json()["items"] == []
+        other = (await api.post("/personas", json={"name": "Robin", "is_default": True})).json()
+        assert (await api.post(f"/trash/persona/{persona_id}/restore")).status_code == 204
+        assert (await is_described(), await found()) == (True, ["persona"])
+        listed = {item["id"]: item["is_default"] for item in (await api.get("/personas")).json()["items"]}
+        assert listed == {persona_id: False, other["id"]: True}
+
+
+async def test_restored_quick_replies_are_used_where_they_were_under_a_free_name(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_story(database_url, tmp_path) as play, api_client(play.runtime, play.user_id) as api:
+        new = {"name": "Moves", "buttons": [{"label": "Nod", "message": "I nod."}]}
+        set_id = (await api.post("/quick_replies", json=new)).json()["id"]
+        press = f"/conversations/{play.conversation_id}/quick_replies/{set_id}/1"
+        assert (await api.delete(f"/quick_replies/{set_id}")).status_code == 204
+        assert (await api.post(press, json={})).status_code == 404
+        assert (await api.post("/quick_replies", json=new)).json()["name"] == "Moves"
+        assert await trash(play) == [("quick_reply_set", "Moves")]
+        assert (await api.post(f"/trash/quick_reply_set/{set_id}/restore")).status_code == 204
+        assert (await api.post(press, json={})).is_success
+        assert (await api.get(f"/quick_replies/{set_id}/export")).json()["name"] == "Moves (2)"
+        assert len((await api.get(f"/quick_replies/{set_id}/places")).json()) == 1
+
+
+async def test_a_profile_in_the_trash_cannot_be_chosen_and_comes_back_with_its_versions(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_story(database_url, tmp_path) as play, api_client(play.runtime, play.user_id) as api:
+        made = (await api.post("/pipeline_profiles", json={"name": "Tides", "content": PIPELINES})).json()
+        choice = {"conversation_id": str(play.conversation_id), "profile_id": made["id"]}
+        assert (await api.put("/pipeline_choices", json=choice)).is_success
+        assert (await api.delete(f"/pipeline_profiles/{made['id']}")).status_code == 409
+        await api.delete(f"/pipeline_choices?conversation_id={play.conversation_id}")
+        assert (await api.delete(f"/pipeline_profiles/{made['id']}")).status_code == 204
+        assert (await api.put("/pipeline_choices", json=choice)).status_code == 404
+        again = await api.post("/pipeline_profiles", json={"name": "Tides", "content": PIPELINES})
+        assert again.status_code == 201
+        assert (await api.post(f"/trash/pipeline_profile/{made['id']}/restore")).status_code == 204
+        restored = (await api.get(f"/pipeline_profiles/{made['id']}")).json()
+        assert (restored["name"], restored["content"]) == ("Tides 2", made["content"])
+        assert (await api.put("/pipeline_choices", json=choice)).is_success
+        # A space that is in the trash meanwhile does not bring back a choice of what is gone.
+        await delete_space(play.runtime, play.viewer, await space_of(play))
+        assert (await api.delete(f"/pipeline_profiles/{made['id']}")).status_code == 204
+        await restore(play.runtime, play.viewer, "space", await space_of(play))
+        chosen = (await api.get(f"/pipeline_choices?conversation_id={play.conversation_id}")).json()
+        assert chosen["profile_id"] is None
 
 
 async def test_a_message_is_removed_after_the_period_and_branches_of_it_stay(database_url: str, tmp_path: Path) -> None:

@@ -9,17 +9,26 @@ import pytest
 
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.api.routes import all_routes
-from tests.playground.api.world import Person, Things, World, open_world
+from tests.playground.api.world import PIPELINES, Person, Things, World, open_world
 
 pytestmark = pytest.mark.anyio
 
 NAME = "Quincunx"
 """A word that stands in the name or the text of everything in the trash, and nowhere else."""
 
+BUTTONS = [{"label": f"{NAME} wave", "message": f"{NAME} waves."}]
+
 ELSEWHERE = ("/events", "/file", "/report", "/panel/members")
 """What never ends or has no words; and where those who have left are named, for the sake of what they said."""
 
-KINDS = ("space", "conversation", "message", "character", "lorebook", "preset")
+KINDS = (
+    "space", "conversation", "message", "character", "lorebook", "preset", "persona", "quick_reply_set",
+    "pipeline_profile",
+)  # fmt: skip
+ADDRESSES = {"quick_reply_set": "/quick_replies"}
+"""Where things are in the API that are not under the plural of their kind."""
+NAMED = {"quick_reply_set": "set_id", "pipeline_profile": "profile_id"}
+"""What the ids of things are called in addresses, where that is not their kind."""
 
 
 async def fill_trash(world: World) -> dict[str, str]:
@@ -35,14 +44,33 @@ async def fill_trash(world: World) -> dict[str, str]:
         "character": await made_at(world, things, "/characters/new", name=f"{NAME} Ada"),
         "lorebook": await made_at(world, things, "/lorebooks", name=f"{NAME} lore"),
         "preset": await made_at(world, things, "/presets", name=f"{NAME} preset", kind="chat"),
+        "persona": await made_at(world, things, "/personas", name=f"{NAME} Kit", description=f"{NAME} in grey."),
+        "quick_reply_set": await made_at(world, things, "/quick_replies", name=f"{NAME} buttons", buttons=BUTTONS),
+        "pipeline_profile": await made_at(world, things, "/pipeline_profiles", name=f"{NAME} steps", content=PIPELINES),
     }
     places = {"space_id": await things.get("space_id"), "conversation_id": await things.get("conversation_id")}
     await world.owner("POST", f"/spaces/{places['space_id']}/members", json={"character_id": made["character"]})
     for place, id in places.items():
         link = {"lorebook_id": made["lorebook"], place: id}
         await world.owner("POST", "/lorebook_links", json=link)
+    # The persona is in use wherever one can be.
+    own = next(
+        item
+        for item in (await world.owner("GET", f"/spaces/{places['space_id']}/members"))["items"]
+        if item["role"] == "owner"
+    )
+    change = {"settings_version": own["settings_version"], "persona_id": made["persona"]}
+    await world.owner("PATCH", f"/members/{own['id']}", json={**change, "name_override": "Olga"})
+    await world.owner(
+        "PUT", f"/conversations/{places['conversation_id']}/persona", json={"persona_id": made["persona"]}
+    )
+    of_persona = {"lorebook_id": await things.get("lorebook_id"), "persona_id": made["persona"]}
+    await world.owner("POST", "/lorebook_links", json=of_persona)
+    selects = {"character_id": await things.get("character_id")}
+    await world.owner("POST", f"/personas/{made['persona']}/connections", json=selects)
     for kind, id in made.items():
-        await world.owner(*(("POST", f"/messages/{id}/hide") if kind == "message" else ("DELETE", f"/{kind}s/{id}")))
+        address = f"{ADDRESSES.get(kind, f'/{kind}s')}/{id}"
+        await world.owner(*(("POST", f"{address}/hide") if kind == "message" else ("DELETE", address)))
     return made
 
 
@@ -93,8 +121,9 @@ async def test_what_is_in_the_trash_is_shown_nowhere_else(sqlite_url: str, tmp_p
             if all(hasattr(things, f"_{name}") for name in names):
                 paths.append(await things.filled(route.path.removeprefix(prefix)))
             for kind, id in made.items():
-                if names == [f"{kind}_id"]:
-                    paths.append(route.path.removeprefix(prefix).replace(f"{{{kind}_id}}", id))
+                name = NAMED.get(kind, f"{kind}_id")
+                if names == [name]:
+                    paths.append(route.path.removeprefix(prefix).replace(f"{{{name}}}", id))
             for path in paths:
                 answer = await owner.get(prefix + path)
                 if NAME in answer.text and path not in ("/trash",):

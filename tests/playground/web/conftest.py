@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.playground.support.chromium import open_chromium
+from tests.playground.support.chromium import BLOCKED_WORKER, open_chromium
 from tests.playground.web.sample_site import SampleSite
 
 
@@ -38,11 +38,17 @@ def complaints() -> list[str]:
 @pytest.fixture
 def page(browser: Browser, site: SampleSite, complaints: list[str]) -> Iterator[Page]:
     """A window on a phone."""
-    context = browser.new_context(base_url=site.url, viewport={"width": 390, "height": 844}, locale="en-GB")
+    context = browser.new_context(
+        base_url=site.url, viewport={"width": 390, "height": 844}, locale="en-GB", service_workers="block"
+    )
     context.set_default_timeout(10_000)
     context.on(
         "console",
-        lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
+        lambda message: (
+            complaints.append(message.text)
+            if message.type in ("error", "warning") and message.text != BLOCKED_WORKER
+            else None
+        ),
     )
     context.on("weberror", lambda error: complaints.append(str(error.error)))
     yield context.new_page()

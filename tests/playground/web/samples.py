@@ -5,7 +5,7 @@ from typing import Literal
 
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.conversations import ConversationView, RunView
-from tavernkit.playground.edge.presenting.home import CastChoice, HomeView, StoryCard, face
+from tavernkit.playground.edge.presenting.home import CastChoice, HomeView, SpaceCard, face
 from tavernkit.playground.edge.presenting.messages import MessageView
 
 EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
@@ -78,8 +78,12 @@ def conversation(
 
 def home(*, empty: bool = False) -> HomeView:
     cards = (
-        StoryCard(
+        SpaceCard(
             id="story",
+            space_id="office",
+            fold="12 branches",
+            is_unread=True,
+            tags=("noir", "for winter"),
             title="A letter in my own hand",
             space_name="The dead-letter office",
             kind="Branch",
@@ -88,8 +92,10 @@ def home(*, empty: bool = False) -> HomeView:
             "closer and smooths the envelope with the side of her hand, and for a long while there is only the rain.",
             last_at=EVENING,
         ),
-        StoryCard(
+        SpaceCard(
             id="night",
+            space_id="car",
+            fold="",
             title="The last car",
             space_name="The last car",
             kind="",

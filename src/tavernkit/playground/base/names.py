@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.languages import translated
 
 LONGEST = 200
 # Words of every script need fewer marks on one letter.
@@ -19,6 +22,17 @@ def shown_name(name: str) -> str:
     if not text.isascii():
         text = _without_piles(text)
     return (text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…") or _("Unnamed")
+
+
+def branch_name(left_at: Mapping[str, Any]) -> str:
+    """What a branch is called that nobody has given a title, in the reader's language: the number of the message that
+    it goes on from, and its first words."""
+    number, words = left_at["number"], left_at["words"]
+    return translated(
+        _("From message {number}: “{text}”", number=number, text=words)
+        if words
+        else _("From message {number}", number=number)
+    )
 
 
 def initials(name: str) -> str:

@@ -63,6 +63,7 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.imports import router as imports
+from tavernkit.playground.edge.pages.installing import router as installing
 from tavernkit.playground.edge.pages.joining import router as joining
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
 from tavernkit.playground.edge.pages.lorebooks import panel_router as lore_tab
@@ -73,6 +74,7 @@ from tavernkit.playground.edge.pages.messages import router as messages
 from tavernkit.playground.edge.pages.personas import router as personas
 from tavernkit.playground.edge.pages.pipelines import router as pipelines
 from tavernkit.playground.edge.pages.pipelines_panel import router as pipelines_tab
+from tavernkit.playground.edge.pages.preferences import router as preferences
 from tavernkit.playground.edge.pages.preset_parts import router as preset_parts
 from tavernkit.playground.edge.pages.presets import router as presets
 from tavernkit.playground.edge.pages.prompt_panel import router as prompt_tab
@@ -91,10 +93,11 @@ from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, home, conversations, characters, card_checks, providers, messages, runs, turns),
+    *(accounts, preferences, home, conversations, characters, card_checks, providers, messages, runs, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining, shares, shared_links),
     *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
+    installing,
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),

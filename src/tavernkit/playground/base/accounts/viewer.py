@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from tavernkit.playground.base.languages import gettext as _
@@ -27,7 +27,8 @@ Role: TypeAlias = Literal["member", "moderator", "administrator"]
 class Viewer(Value, frozen=True, kw_only=True):
     """The person on whose behalf something is done, and by what they have proved it.
 
-    `language` is what they have chosen for the interface; None is what their browser asks for.
+    `language` is what they have chosen for the interface; None is what their browser asks for. `appearance` and
+    `shortcuts` are how pages look and which keys they have for this person, as far as they have chosen it.
     """
 
     user_id: UUID
@@ -35,6 +36,8 @@ class Viewer(Value, frozen=True, kw_only=True):
     via: Literal["local", "session", "api_key"] = "local"
     session_id: UUID | None = None
     language: str | None = None
+    appearance: dict[str, Any] | None = None
+    shortcuts: dict[str, Any] | None = None
 
     @property
     def is_administrator(self) -> bool:

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from select import POLLIN, poll
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 import psycopg
 from psycopg.abc import PQGen
@@ -106,6 +106,8 @@ class Database:
         try:
             async with self._reading() as session:
                 yield session
+                if self.is_postgresql:
+                    await _end_reading(session)
         except NoFreeConnectionError as error:
             raise DatabaseBusyError(error) from error
 
@@ -174,6 +176,16 @@ class Database:
         await self.engine.dispose()
 
 
+async def _end_reading(session: AsyncSession) -> None:
+    """Commit, though there is nothing to be stored: when something is rolled back, as sessions do, the driver forgets
+    all statements that it has prepared, and the server plans each of them anew."""
+    if session.in_transaction():
+        driver = (await (await session.connection()).get_raw_connection()).driver_connection
+        # Whoever finds the connection dead is the next who uses it.
+        with suppress(psycopg.Error):
+            await cast(_LimitedConnection, driver).commit()
+
+
 def announce(session: AsyncSession, topic: str, **data: Any) -> None:
     """Tell a topic's listeners something once this transaction is committed; nothing if it is not."""
     session.info.setdefault("announcements", []).append((topic, data))
@@ -209,7 +221,7 @@ async def connect_with_limit(*args: Any, patience: float, **kwargs: Any) -> psyc
     """Connect as psycopg does; no statement then waits much longer than `patience`, in seconds."""
     # The driver rounds to whole seconds, and takes less than two for two.
     kwargs.setdefault("connect_timeout", math.ceil(patience))
-    connection = await _LimitedConnection.connect(*args, **kwargs)
+    connection = await _LimitedConnection.connect(*args, cursor_factory=_PlanningCursor, **kwargs)
     async with AsyncExitStack() as unless_ready:
         unless_ready.push_async_callback(connection.close)
         connection.patience = patience + GRACE_SECONDS
@@ -217,6 +229,15 @@ async def connect_with_limit(*args: Any, patience: float, **kwargs: Any) -> psyc
         await connection.commit()
         unless_ready.pop_all()
     return connection
+
+
+class _PlanningCursor(psycopg.AsyncCursor[Any]):
+    """A cursor whose searches of texts are planned for the words that they look for: how many texts have them decides
+    what is quick, and a statement that is prepared gets one plan for all words."""
+
+    async def execute(self, query: Any, params: Any = None, *, prepare: bool | None = None, **options: Any) -> Self:
+        is_search = isinstance(query, str) and " @@ " in query
+        return await super().execute(query, params, prepare=False if is_search else prepare, **options)
 
 
 class _LimitedConnection(psycopg.AsyncConnection[Any]):

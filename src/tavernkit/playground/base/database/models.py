@@ -28,6 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from tavernkit.injections import InjectionPosition
 from tavernkit.playground.base.database.base import Base, DatedRow, EditedRow, JsonText, Row, one_of, one_place, only
 from tavernkit.playground.base.database.fulltext.analysis import scope_of
+from tavernkit.playground.base.names import branch_name
 
 
 class SiteSetting(Base):
@@ -68,6 +69,8 @@ class User(DatedRow):
     language: Mapped[str | None] = mapped_column(String(16))
     daily_tokens: Mapped[int | None] = mapped_column(BigInteger)
     daily_cost: Mapped[float | None]
+    appearance: Mapped[dict[str, Any] | None]
+    shortcuts: Mapped[dict[str, Any] | None]
 
 
 class PasswordReset(Base):
@@ -273,6 +276,7 @@ class Persona(EditedRow):
     __table_args__ = (
         one_of("position", "in_prompt", "top_of_note", "bottom_of_note", "at_depth", "none"),
         one_of("role", "system", "user", "assistant"),
+        Index("ix_personas_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
@@ -286,6 +290,7 @@ class Persona(EditedRow):
     is_default: Mapped[bool] = mapped_column(default=False)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class PersonaConnection(DatedRow):
@@ -315,16 +320,20 @@ class PersonaConnection(DatedRow):
 
 class QuickReplySet(EditedRow):
     """Buttons above the composer. `data` is the set as SillyTavern writes it; `file` is what was imported, where that
-    was in an older format."""
+    was in an older format. One in the trash leaves its name to others."""
 
     __tablename__ = "quick_reply_sets"
-    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+    __table_args__ = (
+        Index("uq_quick_reply_sets_name", "owner_id", "name", unique=True, **only("trashed_at IS NULL")),
+        Index("ix_quick_reply_sets_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
+    )
 
     owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
     file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
+    trashed_at: Mapped[datetime | None]
 
 
 class QuickReplyLink(DatedRow):
@@ -473,6 +482,7 @@ class SpaceMembership(DatedRow):
             name="identity",
         ),
         Index("uq_space_memberships_user", "space_id", "user_id", unique=True, **only("user_id IS NOT NULL")),
+        Index("ix_space_memberships_user_id", "user_id", **only("user_id IS NOT NULL")),
         Index(
             "uq_space_memberships_character",
             "space_id",
@@ -626,6 +636,9 @@ class Conversation(EditedRow):
     `messages_count` counts the messages that are not hidden. Chat variables and lore timers are not here: they are
     deltas on swipes, so that they follow the path through the messages. One in the trash is `deleting`; `trashed_from`
     is its status before, and `regrafted` says of each of its branches where it hung, and where it was put.
+
+    `left_at` is the number and the first words of the message that a branch without a title of its own goes on from;
+    its `title` is then made from them, in the language of whoever made the branch. `name` is what pages show.
     """
 
     __tablename__ = "conversations"
@@ -634,12 +647,15 @@ class Conversation(EditedRow):
         one_of("visibility", "shared", "private", "public"),
         one_of("status", "ready", "pending", "failed", "archived", "deleting"),
         Index("ix_conversations_recent", "updated_at"),
+        Index("ix_conversations_public", "updated_at", **only("visibility = 'public'")),
+        Index("ix_conversations_space_recent", "space_id", "updated_at"),
         Index("ix_conversations_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
     )
 
-    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), index=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(20), default="root")
     title: Mapped[str] = mapped_column(String(200))
+    left_at: Mapped[dict[str, Any] | None]
     visibility: Mapped[str] = mapped_column(String(20), default="shared")
     parent_conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id"), index=True)
     root_conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id"), index=True)
@@ -657,6 +673,50 @@ class Conversation(EditedRow):
     trashed_at: Mapped[datetime | None]
     trashed_from: Mapped[str | None] = mapped_column(String(20))
     regrafted: Mapped[dict[str, Any] | None]
+
+    @property
+    def has_own_title(self) -> bool:
+        return self.left_at is None
+
+    @property
+    def name(self) -> str:
+        """Its title, or, where it has none of its own, where it leaves, in the reader's language."""
+        return self.title if self.left_at is None else branch_name(self.left_at)
+
+
+class StoryPin(Base):
+    """A space that a person has pinned: it stands first in their list."""
+
+    __tablename__ = "story_pins"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), primary_key=True, index=True)
+    created_at: Mapped[datetime]
+
+
+class StoryTag(Base):
+    """A tag that a person has given a space, for their own list; `key` is the tag as it is compared."""
+
+    __tablename__ = "story_tags"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    space_id: Mapped[UUID] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"), primary_key=True, index=True)
+    key: Mapped[str] = mapped_column(String(200), primary_key=True)
+    position: Mapped[int]
+    tag: Mapped[str] = mapped_column(String(200))
+
+
+class ReadPosition(Base):
+    """The number of the last message of a conversation that a person has seen. Where there is no row, nothing in the
+    conversation is new to them."""
+
+    __tablename__ = "read_positions"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    seq: Mapped[int] = mapped_column(BigInteger)
 
 
 class SharedLink(DatedRow):
@@ -1078,15 +1138,19 @@ class KeptPiece(Base):
 
 class PipelineProfile(EditedRow):
     """A set of pipelines. `settings_version` is the number of its newest version, counted from 1. One without an owner
-    is everybody's."""
+    is everybody's. One in the trash is chosen nowhere, and leaves its name to others."""
 
     __tablename__ = "pipeline_profiles"
-    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+    __table_args__ = (
+        Index("uq_pipeline_profiles_name", "owner_id", "name", unique=True, **only("trashed_at IS NULL")),
+        Index("ix_pipeline_profiles_trashed", "trashed_at", **only("trashed_at IS NOT NULL")),
+    )
 
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     description: Mapped[str] = mapped_column(String(2000), default="")
     settings_version: Mapped[int] = mapped_column(default=1)
+    trashed_at: Mapped[datetime | None]
 
 
 class PipelineProfileVersion(Base):
@@ -1259,6 +1323,7 @@ class SearchDocument(Base):
             *("lorebook_entry_id", "preset_id", "persona_id"),
         ),
         Index("ix_search_documents_tokens", "tokens", postgresql_using="gin").ddl_if(dialect="postgresql"),
+        Index("ix_search_documents_scope", "scope", "id").ddl_if(dialect="postgresql"),
         *(
             Index(f"uq_search_documents_{name}", name, unique=True, **only(f"{name} IS NOT NULL"))
             for name in (

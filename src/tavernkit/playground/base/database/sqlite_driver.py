@@ -45,7 +45,7 @@ class _Connection(aiosqlite.Connection):
         if operation == "BEGIN" and self._is_idle:
             # Only the first statement behind it opens the file.
             carry_out()
-        elif not (_is_read(operation) and self._has_lock and self._is_idle and self._carried_out(carry_out)):
+        elif not (_is_counted(operation) and self._has_lock and self._is_idle and self._carried_out(carry_out)):
             await self._execute(carry_out)
             self._may_write |= not _is_read(operation)
             self._has_lock = self._conn.in_transaction
@@ -103,8 +103,15 @@ class _Connection(aiosqlite.Connection):
 
 @lru_cache(1024)
 def _is_read(operation: str) -> bool:
-    """Whether a statement only reads; not bytes, such as those of pictures, which are many in few steps."""
-    if not operation.startswith(("SELECT", "WITH")) or _WRITES.search(operation):
+    """Whether a statement only reads."""
+    return operation.startswith(("SELECT", "WITH")) and not _WRITES.search(operation)
+
+
+@lru_cache(1024)
+def _is_counted(operation: str) -> bool:
+    """Whether a statement only reads, and takes more steps the longer it takes: not bytes, such as those of pictures,
+    which are many in few steps, nor words in the index of texts, of which all are found in one."""
+    if not _is_read(operation) or " MATCH " in operation:
         return False
     return not any(table in operation for table in _tables_with_bytes())
 

@@ -10,6 +10,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field, SecretStr
 
 from tavernkit.playground.base.accounts.api_keys import LONGEST_KEY_NAME, create_api_key, revoke_api_key
+from tavernkit.playground.base.accounts.appearance import (
+    Appearance,
+    AppearancePatch,
+    appearance_in,
+    change_appearance,
+)
 from tavernkit.playground.base.accounts.invitations import (
     LONGEST_NOTE,
     LONGEST_STAY,
@@ -22,6 +28,7 @@ from tavernkit.playground.base.accounts.password_resets import create_password_r
 from tavernkit.playground.base.accounts.profile import change_password, update_profile
 from tavernkit.playground.base.accounts.queries import list_api_keys, list_invitations, list_sessions, list_users
 from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session
+from tavernkit.playground.base.accounts.shortcuts import ShortcutsPatch, bindings_of, change_shortcuts
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
 from tavernkit.playground.base.accounts.users import change_user, sign_out_everywhere
@@ -125,6 +132,12 @@ class MeOut(UserOut):
     completion_tokens_total: int
 
 
+class ShortcutsOut(BaseModel):
+    """The keys of one's account."""
+
+    keys: dict[str, str] = Field(description="The key of every shortcut by its id; an empty text is no key.")
+
+
 class SessionOut(Document):
     """A browser that is signed in."""
 
@@ -193,6 +206,30 @@ async def change_me(caller: ApiCaller, body: MePatch) -> MeOut:
     """Change one's own name or address."""
     await update_profile(*caller, **dict(body))
     return await _me(caller)
+
+
+@router.get("/me/appearance", responses=documented())
+async def show_my_appearance(caller: ApiCaller) -> Appearance:
+    """How pages look for one's account."""
+    return appearance_in((await _user(caller.runtime, caller.viewer.user_id)).appearance)
+
+
+@router.patch("/me/appearance", responses=documented(409))
+async def change_my_appearance(caller: ApiCaller, body: AppearancePatch) -> Appearance:
+    """Change how pages look for one's account, on every device."""
+    return await change_appearance(*caller, body)
+
+
+@router.get("/me/shortcuts", responses=documented())
+async def show_my_shortcuts(caller: ApiCaller) -> ShortcutsOut:
+    """The keys of all keyboard shortcuts."""
+    return ShortcutsOut(keys=bindings_of((await _user(caller.runtime, caller.viewer.user_id)).shortcuts or {}))
+
+
+@router.patch("/me/shortcuts", responses=documented(409))
+async def change_my_shortcuts(caller: ApiCaller, body: ShortcutsPatch) -> ShortcutsOut:
+    """Give keyboard shortcuts other keys. One key cannot do two things in one place."""
+    return ShortcutsOut(keys=await change_shortcuts(*caller, body))
 
 
 @router.post("/me/password", status_code=204, responses=documented(429))

@@ -21,24 +21,52 @@ from tavernkit.playground.story.conversations.documents import (
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.queries import (
     ListedConversation,
+    PublicConversation,
     TreeNode,
     list_conversations,
+    list_public_conversations,
     read_conversation,
     read_tree,
 )
+from tavernkit.playground.story.conversations.reading import mark_read
 
 
 class ConversationItem(ConversationOut):
     """A conversation in a list."""
 
     last_text: str | None = Field(description="The beginning of its newest message.")
+    unread: bool = Field(description="Whether it has messages of others, or of the model, that are new to you.")
 
     @classmethod
     def of(cls, row: ListedConversation) -> Self:
-        return cls.of_row(row.conversation, last_text=row.last_text)
+        return cls.of_row(row.conversation, last_text=row.last_text, unread=row.is_unread)
+
+
+class PublicConversationItem(ConversationItem):
+    """A conversation that everybody with an account may read."""
+
+    space_name: str
+    owner_name: str = Field(description="The name of who owns the space.")
+
+    @classmethod
+    def of_public(cls, row: PublicConversation) -> Self:
+        named = {"space_name": row.space_name, "owner_name": row.owner_name}
+        return cls.of_row(row.conversation, last_text=row.last_text, **named)
 
 
 router = APIRouter(tags=["conversations"])
+
+
+@router.get("/public_conversations", responses=documented())
+async def list_public(caller: ApiCaller, after: After = None, limit: Limit = 50) -> Page[PublicConversationItem]:
+    """The conversations that everybody with an account may read, those that changed last first."""
+    rows = await list_public_conversations(caller.runtime, after=behind_time(after), limit=limit + 1)
+    return page(
+        rows,
+        limit,
+        PublicConversationItem.of_public,
+        lambda row: (moment(row.conversation.updated_at), str(row.conversation.id)),
+    )
 
 
 @router.get("/spaces/{space_id}/conversations", responses=documented())
@@ -72,6 +100,18 @@ async def change(caller: ApiCaller, conversation_id: UUID, body: ConversationCha
 async def remove(caller: ApiCaller, conversation_id: UUID) -> None:
     """Move a conversation to the trash. What branches from it stays, and hangs where this one hung."""
     await service.delete_conversation(*caller, conversation_id)
+
+
+class ReadPositionIn(StrictModel):
+    """How far somebody has read."""
+
+    seq: int = Field(ge=0, le=2**63 - 1, description="The number of the last message that was seen.")
+
+
+@router.put("/conversations/{conversation_id}/read_position", responses=documented())
+async def put_read_position(caller: ApiCaller, conversation_id: UUID, body: ReadPositionIn) -> ReadPositionIn:
+    """Mark a conversation as read up to a message. The position never goes back."""
+    return ReadPositionIn(seq=await mark_read(*caller, conversation_id, body.seq))
 
 
 class ForkIn(StrictModel):

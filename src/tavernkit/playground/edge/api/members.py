@@ -115,7 +115,7 @@ async def show(caller: ApiCaller, member_id: UUID) -> MemberOut:
 
 @router.patch("/members/{member_id}", responses=documented(409))
 async def change(caller: ApiCaller, member_id: UUID, body: MemberChange) -> MemberOut:
-    """Change how a member takes part."""
+    """Change how a member takes part: the owner all, moderators whether a member is muted, people what is their own."""
     changes = body.model_dump(exclude_unset=True, exclude={"settings_version"})
     member = await change_member(*caller, member_id, settings_version=body.settings_version, changes=changes)
     return MemberOut.of(member)

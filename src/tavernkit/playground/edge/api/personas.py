@@ -84,7 +84,7 @@ async def update_persona(caller: ApiCaller, persona_id: UUID, patch: PatchPerson
 
 @router.delete("/{persona_id}", status_code=204, responses=documented())
 async def delete_persona(caller: ApiCaller, persona_id: UUID) -> None:
-    """Delete a persona; what was said with it stays."""
+    """Move a persona to the trash; what was said with it stays."""
     await service.delete_persona(*caller, persona_id)
 
 

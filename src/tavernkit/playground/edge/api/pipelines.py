@@ -121,7 +121,7 @@ async def edit_profile(caller: ApiCaller, profile_id: UUID, patch: PatchProfile)
 
 @router.delete("/{profile_id}", status_code=204, responses=documented(409))
 async def delete_profile(caller: ApiCaller, profile_id: UUID) -> None:
-    """Delete a profile that is followed nowhere."""
+    """Move a profile that is followed nowhere to the trash."""
     await service.delete_profile(*caller, profile_id)
 
 

@@ -91,7 +91,7 @@ async def update_set(caller: ApiCaller, set_id: UUID, patch: PatchQuickReplySet)
 
 @router.delete("/{set_id}", status_code=204, responses=documented())
 async def delete_set(caller: ApiCaller, set_id: UUID) -> None:
-    """Delete a set."""
+    """Move a set to the trash."""
     await service.delete_set(*caller, set_id)
 
 

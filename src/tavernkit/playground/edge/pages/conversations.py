@@ -14,6 +14,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.realtime.presence import Person
 from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.storable import storable
 from tavernkit.playground.edge.live.streaming import (
     access_check,
     conversation_stream,
@@ -22,10 +23,12 @@ from tavernkit.playground.edge.live.streaming import (
     readable_conversation,
 )
 from tavernkit.playground.edge.pages.runs import run_answer
-from tavernkit.playground.edge.presenting.conversation_tree import tree_view
+from tavernkit.playground.edge.presenting.conversation_tree import tree_branches_view, tree_view
 from tavernkit.playground.edge.presenting.conversations import conversation_view, newer_view, older_view
+from tavernkit.playground.edge.presenting.folded_stories import name_view
 from tavernkit.playground.edge.presenting.imports import origins_view
 from tavernkit.playground.edge.presenting.messages import find_permissions, is_among_people, permissions_of
+from tavernkit.playground.edge.presenting.spaces import public_view
 from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.forms import Text, Version, fresh_page, page, understood
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, missing
@@ -50,6 +53,12 @@ MOST_WATCHED = 32
 Number = Annotated[int, Query(ge=0, le=2**63 - 1)]
 WatchedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:[0-9]{1,18})?$")]
 Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCHED)]
+
+
+@router.get("/public")
+async def public(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+    """The conversations that everybody with an account may read."""
+    return fresh_page("public.html", view=await public_view(caller.runtime, after=after))
 
 
 @router.get("/conversations/{conversation_id}")
@@ -166,27 +175,45 @@ Here = Annotated[UUID | None, Form()]
 
 
 @tree_router.get("/tree")
-async def tree(caller: PageCaller, conversation_id: UUID) -> Response:
-    view = await tree_view(*caller, conversation_id)
+async def tree(
+    caller: PageCaller, conversation_id: UUID, search: Annotated[str, Query(max_length=200)] = ""
+) -> Response:
+    view = await tree_view(*caller, conversation_id, search=storable(search).strip())
     return fresh_page("tree.html", view=view, origins=await origins_view(*caller, "conversation", conversation_id))
 
 
-@tree_router.post("/rename")
+@tree_router.get("/tree/{node_id}")
+async def tree_branches(
+    caller: PageCaller, conversation_id: UUID, node_id: UUID, after: UUID | None = None
+) -> Response:
+    """What is beneath a conversation in the tree that another one is looked at in."""
+    view = await tree_branches_view(*caller, conversation_id, node_id, after=after)
+    return fresh_page("_tree_branches.html", branches=view)
+
+
+@tree_router.get("/name")
+async def name(caller: PageCaller, conversation_id: UUID, edit: bool = False) -> Response:
+    """The name of a conversation in its frame, or the form in which it is changed."""
+    return fresh_page("name.html", view=await name_view(*caller, conversation_id, is_edited=edit))
+
+
+@tree_router.post("/name")
 async def rename(
     caller: PageCaller,
     conversation_id: UUID,
     settings_version: Version,
-    title: Annotated[str, Form(max_length=10_000)],
-    here: Here = None,
+    title: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
-    """Give a conversation another title; `here` is the one whose tree is looked at."""
-    shown = here or conversation_id
+    """Give a conversation another title; a branch without one is named after where it leaves."""
     try:
         change = understood(ConversationChange, settings_version=settings_version, title=title)
         await change_conversation(*caller, conversation_id, **dict(change))
     except Refused as refused:
-        return await _refused(caller, shown, conversation_id, refused, typed=title)
-    return RedirectResponse(f"/conversations/{shown}/tree#node_{conversation_id}", status_code=303)
+        if refused.code == "not_found":
+            raise
+        view = await name_view(*caller, conversation_id, is_edited=True, typed=title, problem=refused.sentence)
+        return fresh_page("name.html", refused, view=view)
+    return RedirectResponse(f"/conversations/{conversation_id}/name", status_code=303)
 
 
 @tree_router.post("/delete")
@@ -196,16 +223,16 @@ async def delete(caller: PageCaller, conversation_id: UUID, here: Here = None) -
     try:
         await delete_conversation(*caller, conversation_id)
     except Refused as refused:
-        return await _refused(caller, here or conversation_id, conversation_id, refused, typed="")
+        return await _refused(caller, here or conversation_id, conversation_id, refused)
     left = here if here != conversation_id else row.parent_conversation_id
     address = f"/spaces/{row.space_id}" if left is None else f"/conversations/{left}/tree"
     return await back_from_deleting(caller.runtime, "conversation", conversation_id, address)
 
 
-async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: Refused, *, typed: str) -> Response:
+async def _refused(caller: Caller, shown: UUID, conversation_id: UUID, refused: Refused) -> Response:
     """The tree with the sentence beside the conversation that it is about."""
     if refused.code == "not_found":
         raise refused
-    view = await tree_view(*caller, shown, problem=refused.sentence, problem_id=conversation_id, typed=typed)
+    view = await tree_view(*caller, shown, problem=refused.sentence, problem_id=conversation_id)
     origins = await origins_view(*caller, "conversation", shown)
     return fresh_page("tree.html", refused, view=view, origins=origins)

@@ -14,23 +14,81 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view, places
-from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.edge.presenting.folded_stories import branches_view, stories_view
+from tavernkit.playground.edge.presenting.home import HomeQuery, archive_view, home_view, new_story_view, places
+from tavernkit.playground.edge.web.forms import Flag, fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller
 from tavernkit.playground.story.access.documents import MAX_CHARACTERS, MAX_NAME, SpaceKind
+from tavernkit.playground.story.spaces.marks import pin_space, tag_space
+from tavernkit.playground.story.spaces.queries import SpaceSort
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
 
 
+After = Annotated[str | None, Query(max_length=2000)]
+
+
 @router.get("/")
-async def home(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
-    view = await home_view(*caller, after=_place(after))
+async def home(
+    caller: PageCaller,
+    search: Annotated[str, Query(max_length=200)] = "",
+    tag: Annotated[str, Query(max_length=200)] = "",
+    character_id: UUID | Literal[""] = "",
+    pinned: bool = False,
+    unread: bool = False,
+    sort: SpaceSort = "recent",
+    after: After = None,
+) -> Response:
+    """The stories in use, as many as the filters find."""
+    query = HomeQuery(
+        search=storable(search).strip(),
+        tag=storable(tag).strip(),
+        character_id=character_id or None,
+        pinned=pinned or None,
+        unread=unread,
+        sort=sort,
+    )
+    try:
+        view = await home_view(*caller, query, after=after or None)
+    except Refused:
+        raise _no_such_page() from None
     return fresh_page("home.html", view=view)
 
 
+@router.get("/spaces/{space_id}/stories")
+async def stories(caller: PageCaller, space_id: UUID, after: After = None) -> Response:
+    """What is folded beneath a story on the first page: its conversations."""
+    return fresh_page("_folded_stories.html", view=await stories_view(*caller, space_id, after=after))
+
+
+@router.get("/conversations/{conversation_id}/branches")
+async def branches(caller: PageCaller, conversation_id: UUID, after: After = None) -> Response:
+    """What is folded beneath a conversation there: its branches."""
+    return fresh_page("_folded_stories.html", view=await branches_view(*caller, conversation_id, after=after))
+
+
+Back = Annotated[str, Form(max_length=2000)]
+
+
+@router.post("/spaces/{space_id}/pin")
+async def pin(caller: PageCaller, space_id: UUID, pinned: Flag, back: Back = "") -> Response:
+    """Pin a story, or unpin it, and go back to the list: `back` is what was asked for there."""
+    await pin_space(*caller, space_id, pinned=pinned)
+    return RedirectResponse(f"/?{back}" if back else "/", status_code=303)
+
+
+@router.post("/spaces/{space_id}/tags")
+async def change_tags(
+    caller: PageCaller, space_id: UUID, tags: Annotated[str, Form(max_length=50_000)] = "", back: Back = ""
+) -> Response:
+    await tag_space(*caller, space_id, tags.split(","))
+    return RedirectResponse(f"/?{back}" if back else "/", status_code=303)
+
+
 @router.get("/archive")
-async def archive(caller: PageCaller, after: Annotated[str | None, Query(max_length=2000)] = None) -> Response:
+async def archive(caller: PageCaller, after: After = None) -> Response:
     view = await archive_view(*caller, after=_place(after))
     return fresh_page("archive.html", view=view)
 
@@ -109,4 +167,8 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
     try:
         return behind_time(after)
     except Refused:
-        raise Refused("invalid", _("This page of the list does not exist. Open the first page.")) from None
+        raise _no_such_page() from None
+
+
+def _no_such_page() -> Refused:
+    return Refused("invalid", _("This page of the list does not exist. Open the first page."))

@@ -31,6 +31,7 @@ from tavernkit.playground.edge.web.forms import Version, filled_in, page, saved_
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, Visitor, answer, replaced
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.archives import import_file
@@ -147,7 +148,7 @@ async def remove_connection(caller: PageCaller, persona_id: UUID, connection_id:
 @router.post("/personas/{persona_id}/delete")
 async def delete(caller: PageCaller, persona_id: UUID) -> Response:
     await service.delete_persona(*caller, persona_id)
-    return RedirectResponse("/personas", status_code=303)
+    return await back_from_deleting(caller.runtime, "persona", persona_id, "/personas")
 
 
 async def _pictured(caller: Visitor, persona_id: UUID, data: bytes | None, version: int) -> Response:

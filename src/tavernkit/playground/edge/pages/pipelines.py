@@ -26,6 +26,7 @@ from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer,
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer, replaced, streamed, wants_streams
 from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.pipelines import service
 from tavernkit.playground.story.pipelines.checking import check_text
@@ -206,7 +207,7 @@ async def delete(caller: PageCaller, profile_id: UUID) -> Response:
         await service.delete_profile(*caller, profile_id)
     except Refused as refused:
         return _refused(caller.request, view, refused)
-    return RedirectResponse("/pipelines", status_code=303)
+    return await back_from_deleting(caller.runtime, "pipeline_profile", profile_id, "/pipelines")
 
 
 @router.post("/pipelines/{profile_id}/on")

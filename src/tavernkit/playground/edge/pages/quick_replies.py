@@ -28,6 +28,7 @@ from tavernkit.playground.edge.web.forms import Flag, Text, Version, page, saved
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import Caller, PageCaller, answer, replaced
+from tavernkit.playground.edge.web.trashed import back_from_deleting
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.quick_replies import service
 from tavernkit.playground.story.quick_replies.documents import (
@@ -107,7 +108,7 @@ async def change(caller: PageCaller, set_id: UUID, given: Annotated[SeenSetForm,
 @router.post("/quick-replies/{set_id}/delete")
 async def delete(caller: PageCaller, set_id: UUID) -> Response:
     await service.delete_set(*caller, set_id)
-    return RedirectResponse("/quick-replies", status_code=303)
+    return await back_from_deleting(caller.runtime, "quick_reply_set", set_id, "/quick-replies")
 
 
 @router.post("/quick-replies/{set_id}/duplicate")

@@ -58,6 +58,8 @@ STATUSES: Mapping[JobStatus, str] = {
 JOB_KINDS: Mapping[str, str] = {
     "character_import": _("Import of characters"),
     "chat_import": _("Import of chats"),
+    "purge": _("Emptying the trash"),
+    "sweep": _("Sweep"),
     "copilot_candidates": _("Suggestions"),
     "pipeline_dry_run": _("Dry run of pipelines"),
     "pipeline_run": _("Run of pipelines"),

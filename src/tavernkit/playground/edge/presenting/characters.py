@@ -294,7 +294,7 @@ async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> 
     member = aliased(SpaceMembership)
     async with runtime.database.read() as session:
         rows = await session.execute(
-            select(Conversation.id, Space.name, Conversation.title)
+            select(Conversation, Space.name)
             .join(Space, Space.id == Conversation.space_id)
             .join(member, member.space_id == Space.id)
             .where(
@@ -308,7 +308,7 @@ async def stories_with(runtime: Runtime, viewer: Viewer, character_id: UUID) -> 
             .order_by(Conversation.updated_at.desc(), Conversation.id)
             .limit(RECENT_STORIES)
         )
-        return tuple((id, f"{shown_name(space)} · {shown_name(title)}") for id, space, title in rows)
+        return tuple((row.id, f"{shown_name(space)} · {shown_name(row.name)}") for row, space in rows)
 
 
 async def pictures_view(

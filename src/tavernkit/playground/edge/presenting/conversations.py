@@ -32,6 +32,7 @@ from tavernkit.playground.edge.views.quick_replies import BarButton, bar_of
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.personas import locked_persona
+from tavernkit.playground.story.conversations.reading import position_of
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
@@ -48,7 +49,7 @@ SHOWN: Mapping[str, ShownStatus] = {
 
 
 MUTE_NOTES = {
-    "muted": _("You are muted here. The owner of the space can unmute you."),
+    "muted": _("You are muted here. The owner of the space or a moderator can unmute you."),
     "observer": _("You are an observer here: you can read, but not write."),
 }
 """Why members may not write, by how they take part."""
@@ -88,7 +89,9 @@ class ConversationView(Value, frozen=True, kw_only=True):
     """The chat page. `older_before` is the number of the first message shown, when there are older ones.
 
     Opened at a message that is not among the newest, it also has a `window` with that one.
+    `read_seq` is the number of the last message that the reader has seen; None for those of whom nobody remembers it.
     `is_shared`: other people may be there, who see that one is and types. `mute_note` is why a member may not write.
+    `account_id` is the reader's, whose drafts the browser keeps.
     """
 
     id: str
@@ -102,6 +105,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     model_is_embedded: bool
     has_model: bool
     persona_name: str
+    account_id: str = ""
     can_write: bool = True
     is_shared: bool = False
     mute_note: str = ""
@@ -116,6 +120,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     quick_replies: tuple[BarButton, ...] = ()
     background_sha256: str | None = None
     window: OpenedWindow | None = None
+    read_seq: int | None = None
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -159,7 +164,7 @@ async def conversation_view(
         model = await _answering_model(session, space)
         return ConversationView(
             id=str(conversation.id),
-            title=shown_name(conversation.title),
+            title=shown_name(conversation.name),
             space_name=shown_name(space.name),
             messages=messages,
             older_before=older_before,
@@ -169,6 +174,7 @@ async def conversation_view(
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name=await _persona_name(session, conversation_id, access, messages),
+            account_id=str(viewer.user_id),
             can_write=permissions.can_speak,
             is_shared=is_among_people(access),
             mute_note=_mute_note(access),
@@ -181,6 +187,7 @@ async def conversation_view(
             overlays=await overlay_views(session, conversation_id),
             quick_replies=await bar_of(session, viewer, access) if permissions.can_take_part else (),
             background_sha256=space.background_sha256,
+            read_seq=await position_of(session, access, viewer, conversation_id),
             window=await _window(session, conversation_id, message_id, older_before),
             toast=None if undo is None else ToastView(sentence=_("Message deleted."), restore_id=str(undo)),
         )

@@ -115,14 +115,14 @@ async def story_choices(session: AsyncSession, viewer: Viewer, chosen: UUID | No
     """Each by its name, and by what was said in it last: many have the same name."""
     stories: dict[UUID, str] = {}
     for one in await recent_stories(session, viewer, limit=STORIES_SHOWN):
-        title = trail_title(one.space.name, one.conversation.title)
+        title = trail_title(one.space.name, one.conversation.name)
         if one.last_words and one.last_words.strip():
             title = f"{title}: {shorten(shown_name(one.last_words), LAST_WORDS, placeholder='…')}"
         stories[one.conversation.id] = title
     if chosen is not None and chosen not in stories:
         with suppress(Refused):
             conversation, access = await conversation_for(session, chosen, viewer, Access.READ)
-            stories = {chosen: trail_title(access.space.name, conversation.title), **stories}
+            stories = {chosen: trail_title(access.space.name, conversation.name), **stories}
     return tuple(ChoiceView(value=str(id), label=title, is_chosen=id == chosen) for id, title in stories.items())
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
+from urllib.parse import urlencode
 from uuid import UUID
 
+from msgspec import structs
 from sqlalchemy import ColumnElement, Uuid, and_, func, literal, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -22,27 +24,37 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import translated
+from tavernkit.playground.base.languages import listed, ngettext, translated
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.panel import KINDS
+from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView
 from tavernkit.playground.edge.presenting.search import SearchForm, result_view
 from tavernkit.playground.edge.web.requests import API_PREFIX
-from tavernkit.playground.story.access.access import is_readable, is_usable
+from tavernkit.playground.story.access.access import is_in, is_readable, is_usable
 from tavernkit.playground.story.access.documents import SpaceKind
 from tavernkit.playground.story.characters.cards import fold
 from tavernkit.playground.story.characters.queries import found_by
-from tavernkit.playground.story.conversations.queries import last_message_id
+from tavernkit.playground.story.conversations.folding import StoryCounts, count_stories
+from tavernkit.playground.story.conversations.queries import LAST_WORDS, last_message_id
 from tavernkit.playground.story.conversations.service import FIRST_TITLE
 from tavernkit.playground.story.personas.connections import has_connections
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.providers.queries import default_provider
 from tavernkit.playground.story.search.documents import SearchFilters
 from tavernkit.playground.story.search.queries import search
+from tavernkit.playground.story.spaces.marks import MAX_PINS, tag_key, used_story_tags
+from tavernkit.playground.story.spaces.queries import (
+    ListedSpace,
+    SpaceFilters,
+    SpaceSort,
+    cursor_of_space,
+    place_of_space,
+    spaces_page,
+)
 from tavernkit.values import Value
 
 
@@ -63,7 +75,7 @@ class RecentStory(NamedTuple):
 
 
 class StoryCard(Value, frozen=True, kw_only=True):
-    """A conversation on the first page. `title` and `kind` are empty where they would say nothing."""
+    """A conversation in a list of stories. `title` and `kind` are empty where they would say nothing."""
 
     id: str
     title: str
@@ -73,6 +85,17 @@ class StoryCard(Value, frozen=True, kw_only=True):
     last_line: str
     last_at: datetime
     may_restore: bool = False
+
+
+class SpaceCard(StoryCard, frozen=True, kw_only=True):
+    """A space on the first page, with the conversation in it that was used last. `fold` says what else is there, and is
+    empty where nothing is."""
+
+    space_id: str
+    fold: str
+    is_pinned: bool = False
+    is_unread: bool = False
+    tags: tuple[str, ...] = ()
 
 
 class CastChoice(Value, frozen=True, kw_only=True):
@@ -92,9 +115,43 @@ class StoriesView(Value, frozen=True, kw_only=True):
     is_first: bool
 
 
-class HomeView(StoriesView, frozen=True, kw_only=True):
-    """The first page: what was written last, and who is there to talk to."""
+class HomeQuery(SpaceFilters, frozen=True, kw_only=True):
+    """Which stories the first page shows, and in which order."""
 
+    def asked(self, **changed: object) -> str:
+        """What is asked for, or with something changed, as an address names it; what everybody gets is not named."""
+        asked = {
+            "search": self.search,
+            "tag": self.tag,
+            "character_id": self.character_id,
+            "pinned": "true" if self.pinned else "",
+            "unread": "true" if self.unread else "",
+            "sort": "" if self.sort == get_args(SpaceSort)[0] else self.sort,
+            **changed,
+        }
+        return urlencode({name: value for name, value in asked.items() if value})
+
+    def address(self, after: str = "", **changed: object) -> str:
+        """Where this is shown."""
+        asked = self.asked(after=after, **changed)
+        return f"/?{asked}" if asked else "/"
+
+    @property
+    def has_filters(self) -> bool:
+        return bool(self.search or self.tag or self.character_id or self.pinned or self.unread)
+
+
+class HomeView(Value, frozen=True, kw_only=True):
+    """The first page: the stories in use, and who is there to talk to. Pinned stories stand before the others, on the
+    first page of them. The value of a tag is the address that chooses it, or lets go of it where it is chosen."""
+
+    stories: tuple[SpaceCard, ...]
+    pinned: tuple[SpaceCard, ...] = ()
+    older: str
+    is_first: bool
+    query: HomeQuery = HomeQuery()
+    tags: tuple[ChoiceView, ...] = ()
+    cast: tuple[ChoiceView, ...] = ()
     characters: tuple[CastChoice, ...]
     model_name: str
     model_is_embedded: bool
@@ -118,14 +175,14 @@ class NewStoryView(Value, frozen=True, kw_only=True):
     error: str = ""
 
 
+ALL_STORIES = HomeQuery()
 STORIES_PER_PAGE = 15
+TAGS_SHOWN = 30
+CAST_SHOWN = 200
 CHARACTERS_SHOWN = 12
 CHARACTERS_TO_CHOOSE = 60
 FACES_SHOWN = 3
 LINE_CHARACTERS = 140
-LAST_WORDS = 600
-"""How much of the last message is read: enough for a line, whatever marks are in it."""
-
 LONGEST_QUESTION = 100
 PLACES_SHOWN = 12
 TEXTS_SHOWN = 6
@@ -148,8 +205,11 @@ PAGES = (
     (_("Import"), _("From SillyTavern or RisuAI"), "/import"),
     (_("Export"), _("To SillyTavern or RisuAI"), "/export"),
     (_("Archived stories"), _("Stories put aside"), "/archive"),
+    (_("Public conversations"), _("What everybody here can read"), "/public"),
     (_("Trash"), _("Restore what was deleted"), "/trash"),
     (_("Account"), _("Name, password, API keys"), "/account"),
+    (_("Appearance"), _("Colours, typeface, text size"), "/appearance"),
+    (_("Keyboard shortcuts"), _("See and change keys"), "/keys"),
     (_("Documentation"), _("How to use TavernKit"), "/docs"),
 )
 ADMINISTRATION = (
@@ -161,16 +221,37 @@ ADMINISTRATION = (
 """Pages for administrators."""
 
 
-async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> HomeView:
+async def home_view(
+    runtime: Runtime, viewer: Viewer, query: HomeQuery = ALL_STORIES, *, after: str | None = None
+) -> HomeView:
     """The first page: what was talked about last, and who is there to talk to."""
+    place = place_of_space(query.sort, after)
     async with runtime.database.read() as session:
-        stories, older = await _stories(session, viewer, after)
+        pinned = [] if after else await _spaces(session, viewer, query, pinned=True, limit=MAX_PINS)
+        rows = (
+            []
+            if query.pinned
+            else await _spaces(session, viewer, query, pinned=False, after=place, limit=STORIES_PER_PAGE + 1)
+        )
+        shown = rows[:STORIES_PER_PAGE]
+        ids = [row.space.id for row in (*pinned, *shown)]
+        faces, counts = await faces_in(session, ids), await count_stories(session, viewer, ids)
         characters = await usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
         model = await default_provider(session)
+        tags = await used_story_tags(session, viewer, limit=TAGS_SHOWN)
+        cast = await _cast(session, viewer, query.character_id)
+
+    def cards(spaces: Sequence[ListedSpace]) -> tuple[SpaceCard, ...]:
+        return tuple(_space_card(row, faces, counts) for row in spaces)
+
     return HomeView(
-        stories=stories,
-        older=older,
+        stories=cards(shown),
+        pinned=cards(pinned),
+        older=cursor(*cursor_of_space(shown[-1])) if len(rows) > STORIES_PER_PAGE else "",
         is_first=after is None,
+        query=query,
+        tags=tuple(_tag_choice(tag, query) for tag in tags),
+        cast=cast,
         characters=tuple(character_choice(character) for character in characters),
         model_name=model_name(model),
         model_is_embedded=model is not None and kind_of(model).is_built_in,
@@ -178,10 +259,71 @@ async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, 
     )
 
 
+async def _spaces(
+    session: AsyncSession,
+    viewer: Viewer,
+    query: HomeQuery,
+    *,
+    pinned: bool,
+    after: tuple[str, UUID] | tuple[datetime, UUID] | None = None,
+    limit: int,
+) -> list[ListedSpace]:
+    filters = structs.replace(query, pinned=pinned)
+    return await spaces_page(session, viewer, filters=filters, with_empty=False, after=after, limit=limit)
+
+
+def _space_card(
+    row: ListedSpace, faces: Mapping[UUID, Sequence[Face]], counts: Mapping[UUID, StoryCounts]
+) -> SpaceCard:
+    conversation, space = row.newest, row.space
+    return SpaceCard(
+        id=str(conversation.id),
+        space_id=str(space.id),
+        title=_story_title(RecentStory(conversation, space, None)),
+        space_name=shown_name(space.name),
+        kind=KINDS.get(conversation.kind, ""),
+        faces=tuple(faces.get(space.id, ())[:FACES_SHOWN]) or (face(space.name, None),),
+        last_line=one_line(render_markdown(row.last_words).striptags()),
+        last_at=row.last_active_at,
+        fold=_fold(counts[space.id]),
+        is_pinned=row.is_pinned,
+        is_unread=row.is_unread,
+        tags=tuple(row.tags),
+    )
+
+
+def _fold(counts: StoryCounts) -> str:
+    """What is folded beneath a story."""
+    branches = ngettext("{count} branch", "{count} branches", counts.branches) if counts.branches else ""
+    if counts.stories < 2:
+        return branches
+    stories = ngettext("{count} conversation", "{count} conversations", counts.stories)
+    return listed([stories, branches]) if branches else stories
+
+
+def _tag_choice(tag: str, query: HomeQuery) -> ChoiceView:
+    is_chosen = tag_key(tag) == tag_key(query.tag)
+    return ChoiceView(value=query.address(tag="" if is_chosen else tag), label=tag, is_chosen=is_chosen)
+
+
+async def _cast(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -> tuple[ChoiceView, ...]:
+    """The characters of the stories of this person, by name."""
+    rows = await session.execute(
+        select(Character.id, Character.name)
+        .join(SpaceMembership, SpaceMembership.character_id == Character.id)
+        .join(Space, Space.id == SpaceMembership.space_id)
+        .where(is_in(viewer), Space.status == "active", SpaceMembership.status == "active")
+        .group_by(Character.id, Character.name, Character.name_key)
+        .order_by((Character.id == chosen).desc(), Character.name_key, Character.id)
+        .limit(CAST_SHOWN)
+    )
+    return tuple(ChoiceView(value=str(id), label=shown_name(name), is_chosen=id == chosen) for id, name in rows)
+
+
 async def archive_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> StoriesView:
     """The stories that are archived, those that changed last first."""
     async with runtime.database.read() as session:
-        stories, older = await _stories(session, viewer, after, archived=True)
+        stories, older = await _archived_stories(session, viewer, after)
     return StoriesView(stories=stories, older=older, is_first=after is None)
 
 
@@ -331,11 +473,11 @@ async def recent_stories(
     return [RecentStory(*row) for row in await session.execute(query)]
 
 
-async def _stories(
-    session: AsyncSession, viewer: Viewer, after: tuple[datetime, UUID] | None, *, archived: bool = False
+async def _archived_stories(
+    session: AsyncSession, viewer: Viewer, after: tuple[datetime, UUID] | None
 ) -> tuple[tuple[StoryCard, ...], str]:
-    """A page of stories, and where the next one begins; who may restore an archived one is offered that."""
-    rows = await recent_stories(session, viewer, after=after, archived=archived, limit=STORIES_PER_PAGE + 1)
+    """A page of archived stories, and where the next one begins; who may restore one is offered that."""
+    rows = await recent_stories(session, viewer, after=after, archived=True, limit=STORIES_PER_PAGE + 1)
     shown = rows[:STORIES_PER_PAGE]
     faces = await faces_in(session, [row.space.id for row in shown])
     last = shown[-1].conversation if len(rows) > STORIES_PER_PAGE else None
@@ -346,9 +488,9 @@ async def _stories(
             space_name=shown_name(row.space.name),
             kind=KINDS.get(row.conversation.kind, ""),
             faces=tuple(faces.get(row.space.id, ())[:FACES_SHOWN]) or (face(row.space.name, None),),
-            last_line=_one_line(render_markdown(row.last_words or "").striptags()),
+            last_line=one_line(render_markdown(row.last_words or "").striptags()),
             last_at=row.conversation.updated_at,
-            may_restore=archived and (viewer.is_administrator or row.space.owner_id == viewer.user_id),
+            may_restore=viewer.is_administrator or row.space.owner_id == viewer.user_id,
         )
         for row in shown
     )
@@ -357,7 +499,7 @@ async def _stories(
 
 def _story_title(row: RecentStory) -> str:
     """The title of a conversation, where it says more than that there is one."""
-    title = row.conversation.title
+    title = row.conversation.name
     return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
@@ -415,7 +557,7 @@ def character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
     return CastChoice(
         id=str(row.id),
         face=face(row.nickname or row.name, row.thumbnail_sha256),
-        tagline=_one_line(next((storable(text[:LAST_WORDS]) for text in about if isinstance(text, str) and text), "")),
+        tagline=one_line(next((storable(text[:LAST_WORDS]) for text in about if isinstance(text, str) and text), "")),
         is_chosen=is_chosen,
     )
 
@@ -423,9 +565,10 @@ def character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
 def _persona_choice(row: PersonaLine, *, is_chosen: bool) -> CastChoice:
     # The macros are for the model.
     about = row.about.replace("{{user}}", shown_name(row.name))
-    return CastChoice(id=str(row.id), face=face(row.label, None), tagline=_one_line(about), is_chosen=is_chosen)
+    return CastChoice(id=str(row.id), face=face(row.label, None), tagline=one_line(about), is_chosen=is_chosen)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The beginning of a text, as much as a line of a list shows."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from msgspec import convert
-from sqlalchemy import ColumnElement, select, true
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -96,8 +96,8 @@ NAMES: Mapping[str, tuple[InstrumentedAttribute[UUID], InstrumentedAttribute[str
     "character": (Character.id, Character.name, Character.status == "ready"),
     "lorebook": (Lorebook.id, Lorebook.name, Lorebook.status == "ready"),
     "preset": (Preset.id, Preset.name, Preset.trashed_at.is_(None)),
-    "persona": (Persona.id, Persona.name, true()),
-    "quick_replies": (QuickReplySet.id, QuickReplySet.name, true()),
+    "persona": (Persona.id, Persona.name, Persona.trashed_at.is_(None)),
+    "quick_replies": (QuickReplySet.id, QuickReplySet.name, QuickReplySet.trashed_at.is_(None)),
     "space": (Space.id, Space.name, Space.status != "deleting"),
     "conversation": (Conversation.id, Conversation.title, Conversation.status != "deleting"),
 }

@@ -75,7 +75,7 @@ async def conversations_to_test(runtime: Runtime, viewer: Viewer) -> tuple[Choic
     async with runtime.database.read() as session:
         rows = (await session.execute(query)).all()
     return tuple(
-        ChoiceView(value=str(conversation.id), label=trail_title(name, conversation.title))
+        ChoiceView(value=str(conversation.id), label=trail_title(name, conversation.name))
         for conversation, name in rows
     )
 

@@ -34,7 +34,13 @@ from tavernkit.playground.base.text.markdown import calls_pictures, render_markd
 from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content_view
 from tavernkit.playground.edge.presenting.artifacts import ChatArtifact, chat_artifacts
 from tavernkit.playground.edge.presenting.step_failures import FailureView, failures_by_message
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
+from tavernkit.playground.story.access.access import (
+    Access,
+    SpaceAccess,
+    conversation_for,
+    is_their_persona,
+    message_for,
+)
 from tavernkit.playground.story.access.personas import AUTHOR_NAME, LOCKED_AVATAR, LOCKED_ID, with_locks
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.messages.service import read_swipes
@@ -157,7 +163,7 @@ _SHOWN: Select[
     .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
     .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
     .outerjoin(Character, Character.id == SpaceMembership.character_id)
-    .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+    .outerjoin(Persona, is_their_persona())
     .outerjoin(Run, Run.id == Message.run_id)
     .where(Message.visibility != "hidden")
 )

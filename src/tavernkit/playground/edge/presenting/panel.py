@@ -67,7 +67,7 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
         # Who may see a branch may not always see what it came from.
         root = None if root is None or root.status == "deleting" else root
         if root is not None and (access.level >= Access.ADMINISTER or root.visibility == conversation.visibility):
-            crumbs.append((shown_name(root.title), f"/conversations/{root.id}"))
+            crumbs.append((shown_name(root.name), f"/conversations/{root.id}"))
     return TrailView(
         space_id=str(space.id),
         crumbs=tuple(crumbs),

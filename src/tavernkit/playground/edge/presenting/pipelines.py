@@ -281,7 +281,7 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
     in_force = decisions[0][1] if len(decisions) == 1 else None
     return TargetView(
         conversation_id=str(conversation.id),
-        title=f"{shown_name(access.space.name)} › {shown_name(conversation.title)}",
+        title=f"{shown_name(access.space.name)} › {shown_name(conversation.name)}",
         chosen_id=None if chosen is None else chosen.profile_id,
         chosen=around.name_of(chosen),
         followed=_followed_views(around, viewer, access),
@@ -341,7 +341,7 @@ def _place(each: FollowedPlace, viewer: Viewer, chat_id: str) -> FollowedPlaceVi
     if each.conversation is not None:
         moderates = each.member is not None and each.member.role == "moderator"
         space = "" if each.space is None else f"{shown_name(each.space.name)} › "
-        title = _("In the conversation “{name}”", name=f"{space}{shown_name(each.conversation.title)}")
+        title = _("In the conversation “{name}”", name=f"{space}{shown_name(each.conversation.name)}")
         return FollowedPlaceView(
             words=IN_THIS_CONVERSATION if str(each.conversation.id) == chat_id else title,
             address=f"/conversations/{each.conversation.id}",

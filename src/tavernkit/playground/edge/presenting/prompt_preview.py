@@ -153,7 +153,7 @@ async def preview_view(
     prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
     return {
         "conversation_id": conversation.id,
-        "title": trail_title(access.space.name, conversation.title),
+        "title": trail_title(access.space.name, conversation.name),
         "speaker": speaker,
         "name": shown_name(speaker.cached_display_name),
         # For others than oneself, nobody can have a model write.

@@ -99,7 +99,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Mappi
     run = await read_run(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         names = await _names(session, [run])
-        title = await session.scalar(select(Conversation.title).where(Conversation.id == run.conversation_id))
+        conversation = await session.get_one(Conversation, run.conversation_id)
         before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
     try:
@@ -109,7 +109,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Mappi
         sent = None
     return {
         "line": _line(run, names, pipelines),
-        "title": shown_name(title or ""),
+        "title": shown_name(conversation.name),
         "facts": tuple(_facts(run)),
         "text": runtime.live_text.get(run.id, run.text),
         "pipelines": None if pipelines is None else pipelines_view(pipelines),

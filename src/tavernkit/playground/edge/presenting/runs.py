@@ -140,7 +140,7 @@ async def round_view(session: AsyncSession, conversation: Conversation) -> Round
     speakers = await speaker_views(session, members)
     return RoundView(
         conversation_id=str(conversation.id),
-        title=shown_name(conversation.title),
+        title=shown_name(conversation.name),
         round_id="" if turns.round is None else str(turns.round.round.id),
         now=_now(turns, speakers),
         places=_places(_behind(turns), speakers),

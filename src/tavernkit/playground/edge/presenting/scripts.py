@@ -364,7 +364,7 @@ async def stories_to_test(runtime: Runtime, viewer: Viewer) -> dict[str, str]:
         stories = await recent_stories(session, viewer, limit=CHOICES)
     return {
         "": _("The text above"),
-        **{str(one.conversation.id): trail_title(one.space.name, one.conversation.title) for one in stories},
+        **{str(one.conversation.id): trail_title(one.space.name, one.conversation.name) for one in stories},
     }
 
 

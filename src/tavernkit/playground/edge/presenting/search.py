@@ -141,8 +141,8 @@ async def _choices(runtime: Runtime, viewer: Viewer, form: SearchForm) -> tuple[
             .order_by((Character.id == form.character).desc(), last_used.desc(), Character.id)
             .limit(CHOICES)
         )
-        branches = await session.execute(
-            select(Conversation.id, Conversation.title)
+        branches = await session.scalars(
+            select(Conversation)
             .join(Space, Space.id == Conversation.space_id)
             .where(
                 or_(Conversation.id == form.conversation, Conversation.space_id == form.space),
@@ -151,8 +151,8 @@ async def _choices(runtime: Runtime, viewer: Viewer, form: SearchForm) -> tuple[
             .order_by((Conversation.id == form.conversation).desc(), Conversation.updated_at.desc(), Conversation.id)
             .limit(CHOICES)
         )
-        return _named(spaces), _named(characters), _named(branches)
+        return _named(spaces), _named(characters), _named((row.id, row.name) for row in branches)
 
 
-def _named(rows: Iterable[Row[UUID, str]]) -> Choices:
+def _named(rows: Iterable[Row[UUID, str] | tuple[UUID, str]]) -> Choices:
     return tuple((str(id), shown_name(name)) for id, name in rows)

@@ -94,7 +94,7 @@ async def shared_links_view(
         trail = await trail_of(session, conversation, access)
     return SharedLinksView(
         conversation_id=conversation.id,
-        title=shown_name(conversation.title),
+        title=shown_name(conversation.name),
         trail=trail,
         links=links,
         address=address,
@@ -116,7 +116,7 @@ async def shared_story_view(runtime: Runtime, token: str, *, branch: str = "", p
         last = page * MESSAGES_PER_PAGE
         views = await readable_views(session, conversation.id, first=last - MESSAGES_PER_PAGE + 1, last=last)
         space = shown_name((await session.get_one(Space, conversation.space_id)).name)
-    title = shown_name(conversation.title)
+    title = shown_name(conversation.name)
     return SharedStoryView(
         address=_address(base, shown),
         title=space,
@@ -141,7 +141,7 @@ def _address(base: str, branch: SharedBranch) -> str:
 def _branch(base: str, branch: SharedBranch, is_current: bool) -> SharedBranchView:
     number = branch.forked_from_seq
     return SharedBranchView(
-        title=shown_name(branch.conversation.title),
+        title=shown_name(branch.conversation.name),
         address=_address(base, branch),
         left_at="" if number is None else _("from message {number}", number=number),
         is_current=is_current,

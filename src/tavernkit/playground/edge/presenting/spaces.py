@@ -20,8 +20,9 @@ from tavernkit.playground.edge.presenting.panel import KINDS, ChoiceView, panel_
 from tavernkit.playground.edge.views.characters import other_characters
 from tavernkit.playground.story.access.access import Access, PicturedMember, SpaceAccess, pictured_members, space_for
 from tavernkit.playground.story.access.personas import locked_persona
-from tavernkit.playground.story.conversations.queries import list_conversations
+from tavernkit.playground.story.conversations.queries import list_conversations, list_public_conversations
 from tavernkit.playground.story.members.invitations import open_invitations
+from tavernkit.playground.story.members.service import may_mute
 from tavernkit.playground.story.personas.queries import PersonaLine, persona_lines
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
@@ -39,7 +40,7 @@ INVITED_ROLES = {"member": _("Member"), "moderator": _("Moderator"), "observer":
 VISIBILITIES = {
     "shared": (_("Members"), _("Everybody in this space can read this conversation.")),
     "private": (_("Only the owner"), _("Only the owner of the space can read this conversation.")),
-    "public": (_("Everybody with an account"), _("Everybody with an account here can read it at its address.")),
+    "public": (_("Everybody with an account"), _("Everybody with an account here can find and read it.")),
 }
 """Who may read a conversation, in a few words and in a sentence."""
 
@@ -128,6 +129,28 @@ async def space_view(
     }
 
 
+async def public_view(runtime: Runtime, *, after: str | None = None) -> Mapping[str, object]:
+    """A page of the conversations that everybody with an account may read, those that changed last first."""
+    rows = await list_public_conversations(runtime, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
+    shown = rows[:STORIES_PER_PAGE]
+    last = shown[-1].conversation if len(rows) > STORIES_PER_PAGE else None
+    return {
+        "rows": tuple(
+            {
+                "id": row.conversation.id,
+                "title": shown_name(row.conversation.name),
+                "space_name": shown_name(row.space_name),
+                "owner_name": shown_name(row.owner_name),
+                "last_line": str(render_markdown(row.last_text or "").striptags()),
+                "last_at": row.conversation.updated_at,
+            }
+            for row in shown
+        ),
+        "older": "" if last is None else cursor(moment(last.updated_at), str(last.id)),
+        "is_first": after is None,
+    }
+
+
 async def members_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = "", link: str = ""
 ) -> Mapping[str, object]:
@@ -205,7 +228,7 @@ def _member(
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),
         is_muted=member.participation == "muted",
-        may_mute=is_owner and is_here and member.role != "owner" and member.participation != "observer",
+        may_mute=may_mute(access, member),
         may_remove=may_change and member.role != "owner",
         may_return=is_owner and not is_here and (not is_character or row.has_card),
         may_go_up=is_owner and is_here and place > 0,

@@ -26,7 +26,12 @@ KINDS: Mapping[TrashKind, str] = {
     "character": _("Character"),
     "lorebook": _("Lorebook"),
     "preset": _("Preset"),
+    "persona": _("Persona"),
+    "quick_reply_set": _("Quick replies"),
+    "pipeline_profile": _("Pipeline profile"),
 }
+ADDRESSES: Mapping[TrashKind, str] = {"quick_reply_set": "/quick-replies/", "pipeline_profile": "/pipelines/"}
+"""Where the page of something is that is not under the plural of its kind."""
 ITEMS_PER_PAGE = 50
 
 FIELDS: Mapping[str, tuple[Category, str, str]] = {
@@ -49,6 +54,9 @@ REMOVED: Mapping[str, str] = {
     "characters": _("Characters"),
     "lorebooks": _("Lorebooks"),
     "presets": _("Presets"),
+    "personas": _("Personas"),
+    "quick_reply_sets": _("Quick replies"),
+    "pipeline_profiles": _("Pipeline profiles"),
     "prompts": _("Prompts of runs"),
     "prompt_blocks": _("Texts of prompts"),
     "versions": _("Earlier versions of cards"),
@@ -122,7 +130,7 @@ async def address_of(runtime: Runtime, kind: TrashKind, id: UUID) -> str:
         async with runtime.database.read() as session:
             message = await session.get_one(Message, id)
         return f"/conversations/{message.conversation_id}#message_{id}"
-    return f"/{kind}s/{id}"
+    return ADDRESSES.get(kind, f"/{kind}s/") + str(id)
 
 
 async def retention_view(

@@ -31,6 +31,11 @@ def asset(name: str) -> str:
         raise AssetError(f"The build made no file {name!r}; it made {', '.join(sorted(_manifest()))}.") from None
 
 
+def built_files() -> tuple[str, ...]:
+    """The plain names of all built files."""
+    return tuple(sorted(_manifest()))
+
+
 class HashedFiles(StaticFiles):
     """Serves the built files, to be kept for good; to be mounted at `STATIC_URL`."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from fastapi import Request, Response
@@ -23,6 +24,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import use_language
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.web.preferences import use_preferences
 from tavernkit.values import Value
 
 COOKIE = "tavernkit_session"
@@ -103,6 +105,7 @@ async def viewer_of(request: HTTPConnection) -> Viewer:
         app = request.app.state
         known = request.state.viewer = await authenticate(app.runtime, proof_of(request), app.owner_id)
         use_language(known.language or "")
+        use_preferences(known)
     return known
 
 
@@ -146,7 +149,7 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
     async with runtime.database.read() as session:
         found = (
             await session.execute(
-                select(UserSession, User.role, User.language)
+                select(UserSession, User.role, *_CHOICES)
                 .join(User, User.id == UserSession.user_id)
                 .where(
                     UserSession.token_hash == fingerprint(token),
@@ -158,7 +161,7 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
         ).one_or_none()
     if found is None:
         return None
-    row, role, language = found
+    row, role, *choices = found
     if now - row.last_active_at >= _GRAIN:
         # Who only reads can go on while the disk is full or others write.
         with suppress(StorageFullError, DatabaseBusyError):
@@ -168,17 +171,26 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
                     .where(UserSession.id == row.id)
                     .values(last_active_at=now, expires_at=expiry(row.created_at, now))
                 )
-    return Viewer(user_id=row.user_id, role=cast("Role", role), via="session", session_id=row.id, language=language)
+    return Viewer(user_id=row.user_id, role=cast("Role", role), via="session", session_id=row.id, **_chosen(choices))
 
 
 async def _as_local_owner(runtime: Runtime, owner_id: UUID) -> Viewer | None:
     """Nobody has a password, so nobody can sign in: there is only the person at this machine."""
     anybody = aliased(User)
     async with runtime.database.read() as session:
-        query = select(User.role, User.language).where(
+        query = select(User.role, *_CHOICES).where(
             User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None))
         )
         found = (await session.execute(query)).one_or_none()
     if found is None:
         return None
-    return Viewer(user_id=owner_id, role=cast("Role", found.role), via="local", language=found.language)
+    role, *choices = found
+    return Viewer(user_id=owner_id, role=cast("Role", role), via="local", **_chosen(choices))
+
+
+_CHOICES = (User.language, User.appearance, User.shortcuts)
+"""What a page needs to know of an account to be drawn for it; programs need only the language."""
+
+
+def _chosen(choices: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(("language", "appearance", "shortcuts"), choices, strict=True))

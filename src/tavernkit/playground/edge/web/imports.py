@@ -40,7 +40,7 @@ def imported_chats(name: str, space_id: UUID, imported: tuple[list[Conversation]
     if isinstance(imported, Job):
         return ImportedItem(name=name, address=f"/spaces/{space_id}", report=None)
     conversations, report = imported
-    return ImportedItem(name=conversations[0].title, address=f"/conversations/{conversations[0].id}", report=report)
+    return ImportedItem(name=conversations[0].name, address=f"/conversations/{conversations[0].id}", report=report)
 
 
 class ImportedView(Value, frozen=True, kw_only=True):

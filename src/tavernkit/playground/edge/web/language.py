@@ -1,4 +1,4 @@
-"""The language of an answer: what the browser asks for, until it is known who asks and what they have chosen."""
+"""The language of an answer, and how it looks: as for anybody, until it is known who asks and what they have chosen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tavernkit.playground.base.languages import accepted_language, use_language
+from tavernkit.playground.edge.web.preferences import use_preferences
 
 
 class LanguageMiddleware:
-    """Takes the language from the header `Accept-Language`; `viewer_of` takes that of the account in its place."""
+    """Takes the language from the header `Accept-Language`; `viewer_of` takes what the account has in its place."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -17,4 +18,5 @@ class LanguageMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             use_language(accepted_language(Headers(scope=scope).get("accept-language", "")))
+            use_preferences(None)
         await self.app(scope, receive, send)

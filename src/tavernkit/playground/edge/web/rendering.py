@@ -8,6 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tavernkit.playground.base.accounts.shortcuts import FIXED_KEYS, key_caps
 from tavernkit.playground.base.languages import (
     Sentence,
     current_language,
@@ -22,6 +23,7 @@ from tavernkit.playground.base.languages.sentences import filled_in, template_in
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.web.assets import asset
+from tavernkit.playground.edge.web.preferences import current_appearance, current_bindings, key_hint, shortcut_groups
 from tavernkit.playground.edge.web.trashed import just_trashed
 from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.chatfiles.formats import FORMATS
@@ -47,11 +49,17 @@ def templates() -> Environment:
     environment.globals["ngettext"] = _ngettext
     environment.globals["current_language"] = current_language
     environment.globals["messages_of_scripts"] = messages_of_scripts
+    environment.globals["current_appearance"] = current_appearance
+    environment.globals["current_bindings"] = current_bindings
+    environment.globals["key_hint"] = key_hint
+    environment.globals["shortcut_groups"] = shortcut_groups
+    environment.globals["fixed_keys"] = FIXED_KEYS
     environment.globals["asset"] = asset
     environment.globals["just_trashed"] = just_trashed
     environment.globals["picture_limits"] = {"count": MAX_PICTURES, "megabytes": MAX_PICTURE_BYTES // 2**20}
     environment.globals["chat_formats"] = FORMATS
     environment.filters["initials"] = initials
+    environment.filters["key_caps"] = key_caps
     environment.filters["local_time"] = local_time
     environment.filters["number"] = _number
     environment.filters["shown_name"] = shown_name

@@ -2,10 +2,10 @@
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
 only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
-may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
-administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
-membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted. What is in
-the trash is not there for anybody.
+may do the rest while they watch. Moderators also change what others said, and mute members. Only the owner of the
+space, or an administrator of the site, changes the space itself. A private conversation is the owner's alone. A
+member's own membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+What is in the trash is not there for anybody.
 
 Characters, lorebooks and presets are their owners', who alone change them; others may read and use those that are
 everybody's or shared with them. A story may use what belongs to its space's people or is shared with them.
@@ -125,13 +125,20 @@ def is_in_space(reader: Reader) -> ColumnElement[bool]:
 
 def is_readable(reader: Reader) -> ColumnElement[bool]:
     """Whether the conversation of the query around it, joined with its space, is in this person's lists: those of the
-    spaces they are in. Public ones of others, and what administrators may read, are reached by their address alone."""
+    spaces they are in. Public ones of others have a list of their own; what administrators may read is reached by its
+    address alone."""
     return and_(
         Space.status != "deleting",
         Conversation.status != "deleting",
         is_in_space(reader),
         or_(Conversation.visibility != "private", Space.owner_id == reader),
     )
+
+
+def is_public() -> ColumnElement[bool]:
+    """Whether the conversation of the query around it, joined with its space, is in the list that everybody with an
+    account finds: what is archived has left it, though it can still be read."""
+    return and_(Space.status == "active", Conversation.status == "ready", Conversation.visibility == "public")
 
 
 async def invited_space(session: AsyncSession, code_hash: str, now: datetime, *, lock: bool = False) -> InvitedSpace:
@@ -329,12 +336,12 @@ Noun: TypeAlias = Character | Lorebook | Preset
 NounType: TypeAlias = type[Character] | type[Lorebook] | type[Preset]
 
 
-def is_usable(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+def is_usable(noun: NounType, user_id: Reader) -> ColumnElement[bool]:
     """True of what a person may read and use: their own, everybody's, and what is shared with them."""
     return or_(noun.owner_id == user_id, noun.owner_id.is_(None), is_shared_with(noun, user_id))
 
 
-def is_shared_with(noun: NounType, user_id: UUID) -> ColumnElement[bool]:
+def is_shared_with(noun: NounType, user_id: Reader) -> ColumnElement[bool]:
     """True of what others share with a person: with everybody, or with a space that the person is in."""
     return exists().where(
         _column(noun) == noun.id, or_(Share.space_id.is_(None), Share.space_id.in_(spaces_of(user_id)))
@@ -378,7 +385,7 @@ def _column(noun: NounType) -> InstrumentedAttribute[UUID | None]:
     return columns[noun]
 
 
-def spaces_of(user_id: UUID) -> Select[UUID]:
+def spaces_of(user_id: Reader) -> Select[UUID]:
     """The ids of the spaces that a person is in."""
     return (
         select(SpaceMembership.space_id)
@@ -389,13 +396,24 @@ def spaces_of(user_id: UUID) -> Select[UUID]:
 
 async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
     """One of the person's own personas."""
-    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id, Persona.trashed_at.is_(None))
     return existing(await session.scalar(query), _("persona"))
 
 
 def character_name(character: Character) -> str:
     """What others call the character."""
     return titled(character.nickname or character.name, UNNAMED)
+
+
+async def member_persona(session: AsyncSession, member: SpaceMembership) -> Persona | None:
+    """The persona that somebody is in a space, if it is not in the trash."""
+    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    return None if persona is None or persona.trashed_at is not None else persona
+
+
+def is_their_persona() -> ColumnElement[bool]:
+    """How memberships are joined with the personas that people are there."""
+    return and_(Persona.id == SpaceMembership.persona_id, Persona.trashed_at.is_(None))
 
 
 async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
@@ -405,7 +423,7 @@ async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
     if member.kind == "character":
         character = await session.get(Character, member.character_id)
         return member.cached_display_name if character is None else character_name(character)
-    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    persona = await member_persona(session, member)
     if persona is not None:
         return titled(persona.name, UNNAMED)
     user = await session.get_one(User, member.user_id)
@@ -414,7 +432,7 @@ async def display_name(session: AsyncSession, member: SpaceMembership) -> str:
 
 async def story_user(session: AsyncSession, member: SpaceMembership) -> LibraryUser:
     """The person as the story knows them: the text of this membership's own counts more than the persona's."""
-    persona = None if member.persona_id is None else await session.get(Persona, member.persona_id)
+    persona = await member_persona(session, member)
     text = member.persona or ("" if persona is None else persona.description)
     return LibraryUser(name=member.cached_display_name, persona=text)
 
@@ -494,7 +512,7 @@ async def pictured_members(session: AsyncSession, space_id: UUID, *, limit: int)
             Character.status == "ready",
         )
         .outerjoin(Character, Character.id == SpaceMembership.character_id)
-        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .outerjoin(Persona, is_their_persona())
         .where(SpaceMembership.space_id == space_id)
         .order_by(SpaceMembership.position, SpaceMembership.id)
         .limit(limit)

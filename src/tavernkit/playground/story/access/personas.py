@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypeVarTuple
 from uuid import UUID
 
-from sqlalchemy import Select, Text, and_, delete, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -36,11 +36,19 @@ AUTHOR_NAME = func.coalesce(_LOCKED.name, SpaceMembership.cached_display_name)
 LOCKED_ID, LOCKED_AVATAR = _LOCKED.id, _LOCKED.avatar_sha256
 
 
+def is_own_persona(user_id: UUID | None) -> tuple[ColumnElement[bool], ...]:
+    """True of a person's personas that are not in the trash."""
+    return Persona.owner_id == user_id, Persona.trashed_at.is_(None)
+
+
+_IS_LOCKED = and_(_LOCKED.id == _LOCK.persona_id, _LOCKED.trashed_at.is_(None))
+
+
 def with_locks(query: Select[*Ts]) -> Select[*Ts]:
     """A query of messages and the memberships of their authors, with the personas that their conversation is locked
     to."""
     is_lock = and_(_LOCK.conversation_id == Message.conversation_id, _LOCK.owner_id == SpaceMembership.user_id)
-    return query.outerjoin(_LOCK, is_lock).outerjoin(_LOCKED, _LOCKED.id == _LOCK.persona_id)
+    return query.outerjoin(_LOCK, is_lock).outerjoin(_LOCKED, _IS_LOCKED)
 
 
 async def locked_persona(session: AsyncSession, conversation_id: UUID, user_id: UUID | None) -> Persona | None:
@@ -48,7 +56,7 @@ async def locked_persona(session: AsyncSession, conversation_id: UUID, user_id: 
     found: Persona | None = await session.scalar(
         select(Persona)
         .join(PersonaConnection, PersonaConnection.persona_id == Persona.id)
-        .where(PersonaConnection.conversation_id == conversation_id, PersonaConnection.owner_id == user_id)
+        .where(PersonaConnection.conversation_id == conversation_id, *is_own_persona(user_id))
     )
     return found
 
@@ -62,7 +70,7 @@ async def members_with_locks(
     rows = await session.execute(
         select(SpaceMembership, _LOCKED)
         .outerjoin(_LOCK, is_lock)
-        .outerjoin(_LOCKED, _LOCKED.id == _LOCK.persona_id)
+        .outerjoin(_LOCKED, _IS_LOCKED)
         .where(SpaceMembership.space_id == conversation.space_id, SpaceMembership.status == "active")
         .order_by(SpaceMembership.position, SpaceMembership.id)
     )
@@ -74,7 +82,7 @@ async def locked_personas(session: AsyncSession, conversation_id: UUID) -> dict[
     rows = await session.scalars(
         select(Persona)
         .join(PersonaConnection, PersonaConnection.persona_id == Persona.id)
-        .where(PersonaConnection.conversation_id == conversation_id)
+        .where(PersonaConnection.conversation_id == conversation_id, Persona.trashed_at.is_(None))
     )
     return {row.owner_id: row for row in rows}
 
@@ -114,8 +122,9 @@ async def connected_persona(session: AsyncSession, user_id: UUID, characters: Se
     keys = {character_key(character.name): character.id for character in reversed(characters)}
     rows = await session.execute(
         select(PersonaConnection.persona_id, PersonaConnection.character_id, PersonaConnection.key)
+        .join(Persona, Persona.id == PersonaConnection.persona_id)
         .where(
-            PersonaConnection.owner_id == user_id,
+            *is_own_persona(user_id),
             PersonaConnection.kind == "character",
             or_(
                 PersonaConnection.character_id.in_([character.id for character in characters]),
@@ -148,7 +157,7 @@ async def persona_with_avatar(
         return None
     holds = type_coerce(Persona.file, Text).contains(f'"avatar": {json.dumps(avatar)}', autoescape=True)
     rows = await session.scalars(
-        select(Persona).where(Persona.owner_id == user_id, holds).order_by(Persona.created_at, Persona.id)
+        select(Persona).where(*is_own_persona(user_id), holds).order_by(Persona.created_at, Persona.id)
     )
     wanted = None if source_id is None else str(source_id)
     found = (row for row in rows if wanted is None or row.file.get("source") == wanted)

@@ -15,6 +15,7 @@ from tavernkit.playground.base.database.models import Blob, Character, Message, 
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import calls_pictures
+from tavernkit.playground.story.access.access import is_their_persona
 from tavernkit.playground.story.access.personas import locked_personas
 from tavernkit.playground.story.books.chapters import Chapters
 from tavernkit.playground.story.books.epub import Book, BookWriter, CastMember, pictures_called
@@ -115,7 +116,7 @@ async def _speakers(session: AsyncSession, export: ChatExport) -> dict[UUID, Boo
                 func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256).label("portrait"),
             )
             .outerjoin(Character, Character.id == SpaceMembership.character_id)
-            .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+            .outerjoin(Persona, is_their_persona())
             .where(said)
             .order_by(SpaceMembership.position, SpaceMembership.id)
             .limit(MOST_SPEAKERS)

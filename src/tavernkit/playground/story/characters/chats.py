@@ -39,7 +39,7 @@ async def chats_with(
 ) -> list[ListedChat]:
     """The conversations of spaces with a character that this person may read, those that were changed last first."""
     rows = await session.execute(
-        select(Conversation.id, Conversation.title, Space.name)
+        select(Conversation, Space.name)
         .join(Space, Space.id == Conversation.space_id)
         .where(
             _takes_part(character_id),
@@ -51,7 +51,7 @@ async def chats_with(
         .order_by(Conversation.updated_at.desc(), Conversation.id)
         .limit(limit)
     )
-    return [ListedChat(*row) for row in rows]
+    return [ListedChat(row.id, row.name, space_name) for row, space_name in rows]
 
 
 async def spaces_for_chats(session: AsyncSession, viewer: Viewer, character_id: UUID, *, limit: int) -> list[Space]:

@@ -27,7 +27,9 @@ class ConversationChange(StrictModel):
     """A change of a conversation; what is left out stays."""
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")
-    title: Title | None = None
+    title: Title | None = Field(
+        default=None, description="Blank names a branch after the message that it goes on from."
+    )
     visibility: Visibility | None = None
     archived: bool | None = Field(default=None, description="An archived conversation can only be read.")
 
@@ -38,6 +40,7 @@ class ConversationOut(StoredDocument):
     space_id: UUID
     kind: str
     title: str
+    has_own_title: bool = Field(description="False where the title says which message a branch goes on from.")
     visibility: str
     status: str
     parent_conversation_id: UUID | None

@@ -27,7 +27,7 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.languages import translated
+from tavernkit.playground.base.names import branch_name
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
@@ -35,6 +35,7 @@ from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.artifacts.path import copy_artifacts
+from tavernkit.playground.story.conversations.reading import expect_readers
 from tavernkit.playground.story.paths.state import visible_message
 
 
@@ -117,9 +118,9 @@ ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
 ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
 
 MAX_TITLE_CHARACTERS = 200
-DEFAULT_TITLE_CHARACTERS = 60
+WORDS_CHARACTERS = 42
 QUOTED_CHARACTERS = 600
-"""How much of the message is read for a title: enough for a few words, whatever marks are in it."""
+"""How much of the message is read for a name: enough for a few words, whatever marks are in it."""
 
 
 async def fork(
@@ -153,9 +154,11 @@ async def fork(
             shown = visibility or _visibility_of(parent)
             _require_forkable(parent, access, kind, shown)
             seq = existing(await visible_message(session, parent.id, message_id), _("message")).seq
-            return await add_fork(
+            made = await add_fork(
                 session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )
+            await expect_readers(session, made, viewer)
+            return made
     except IntegrityError:
         # The same id was given to another conversation at the same moment.
         raise _taken() from None
@@ -175,11 +178,13 @@ async def add_fork(
 ) -> Conversation:
     """Copy everything up to a message, whose number is `seq`, inside a transaction that holds the parent's lock."""
     now = runtime.clock()
+    left_at = None if title else await where_it_leaves(session, message_id, seq)
     child = Conversation(
         id=id or runtime.ids(),
         space_id=parent.space_id,
         kind=kind,
-        title=title or await _default_title(session, message_id, seq),
+        title=title if left_at is None else branch_name(left_at),
+        left_at=left_at,
         visibility=visibility or _visibility_of(parent),
         parent_conversation_id=parent.id,
         root_conversation_id=parent.root_conversation_id or parent.id,
@@ -196,22 +201,32 @@ async def add_fork(
     return child
 
 
-async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> str:
-    """Where the conversation leaves its parent: the number of the message, and its first words without markup."""
+async def where_it_leaves(session: AsyncSession, message_id: UUID, seq: int) -> dict[str, Any]:
+    """What a branch is named after: the number of the message that it goes on from, and its first words without
+    markup."""
     text = await session.scalar(
         select(func.substr(TextContent.content, 1, QUOTED_CHARACTERS))
         .join(Message, Message.text_id == TextContent.id)
         .where(Message.id == message_id)
     )
     words = titled(" ".join(render_markdown(text or "").striptags().split()), "")
-    if not words:
-        return translated(_("From message {number}", number=seq))
-    room = DEFAULT_TITLE_CHARACTERS - len(_quoting(seq, ""))
-    return _quoting(seq, words if len(words) <= room else f"{words[: room - 1].rstrip()}…")
+    return {"number": seq, "words": _shortened(words)}
 
 
-def _quoting(seq: int, text: str) -> str:
-    return translated(_("From message {number}: “{text}”", number=seq, text=text))
+async def where_it_left(session: AsyncSession, conversation: Conversation) -> dict[str, Any] | None:
+    """The same of a branch that there is; None where it goes on from nothing any more."""
+    message_id = conversation.forked_from_message_id
+    seq = None if message_id is None else await session.scalar(select(Message.seq).where(Message.id == message_id))
+    return None if message_id is None or seq is None else await where_it_leaves(session, message_id, seq)
+
+
+def _shortened(words: str) -> str:
+    """The first words, cut between two of them where that leaves something to read."""
+    if len(words) <= WORDS_CHARACTERS:
+        return words
+    cut = words[:WORDS_CHARACTERS]
+    whole = cut if words[WORDS_CHARACTERS] == " " else cut.rpartition(" ")[0]
+    return f"{(whole if len(whole) > WORDS_CHARACTERS // 2 else cut).rstrip(' ,.;:')}…"
 
 
 def _require_forkable(parent: Conversation, access: SpaceAccess, kind: ForkKind, visibility: str) -> None:

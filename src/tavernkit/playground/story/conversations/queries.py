@@ -11,20 +11,25 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.database.models import Conversation, Message, Space, TextContent, User
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.names import branch_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, space_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, is_public, space_for
+from tavernkit.playground.story.conversations.reading import is_unread
 
 PREVIEW_CHARACTERS = 200
+LAST_WORDS = 600
+"""How much of the last message pages read: enough for a line, whatever marks are in it."""
 
 
 class ListedConversation(NamedTuple):
-    """A conversation, and the beginning of its newest message."""
+    """A conversation, the beginning of its newest message, and whether something in it is new to the reader."""
 
     conversation: Conversation
     last_text: str | None
+    is_unread: bool
 
 
 async def read_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation:
@@ -41,7 +46,11 @@ async def list_conversations(
     async with runtime.database.read() as session:
         access = await space_for(session, space_id, viewer, Access.READ)
         query = (
-            select(Conversation, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+            select(
+                Conversation,
+                func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1),
+                is_unread(viewer.user_id),
+            )
             .outerjoin(Message, Message.id == last_message_id())
             .outerjoin(TextContent, TextContent.id == Message.text_id)
             .where(Conversation.space_id == space_id, Conversation.status != "deleting")
@@ -51,10 +60,43 @@ async def list_conversations(
         if access.level < Access.ADMINISTER:
             query = query.where(Conversation.visibility != "private")
         if after is not None:
-            time, id = after
-            is_older = or_(Conversation.updated_at < time, and_(Conversation.updated_at == time, Conversation.id < id))
-            query = query.where(is_older)
-        return [ListedConversation(row, preview(text)) for row, text in await session.execute(query)]
+            query = query.where(_is_older(*after))
+        return [ListedConversation(row, preview(text), unread) for row, text, unread in await session.execute(query)]
+
+
+class PublicConversation(NamedTuple):
+    """A conversation that everybody may read, the name of its space and of who owns that, and the beginning of its
+    newest message."""
+
+    conversation: Conversation
+    space_name: str
+    owner_name: str
+    last_text: str | None
+
+
+async def list_public_conversations(
+    runtime: Runtime, *, after: tuple[datetime, UUID] | None, limit: int
+) -> list[PublicConversation]:
+    """The conversations that everybody with an account may read, those that changed last first."""
+    query = (
+        select(Conversation, Space.name, User.name, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+        .join(Space, Space.id == Conversation.space_id)
+        .join(User, User.id == Space.owner_id)
+        .outerjoin(Message, Message.id == last_message_id())
+        .outerjoin(TextContent, TextContent.id == Message.text_id)
+        .where(is_public())
+        .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+        .limit(limit)
+    )
+    if after is not None:
+        query = query.where(_is_older(*after))
+    async with runtime.database.read() as session:
+        rows = await session.execute(query)
+        return [PublicConversation(row, space, owner, preview(text)) for row, space, owner, text in rows]
+
+
+def _is_older(moment: datetime, id: UUID) -> ColumnElement[bool]:
+    return or_(Conversation.updated_at < moment, and_(Conversation.updated_at == moment, Conversation.id < id))
 
 
 async def last_texts(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, str]:
@@ -86,6 +128,9 @@ def preview(text: str | None) -> str | None:
         return None
     line = " ".join(text.split())
     return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1].rstrip() + "…"
+
+
+MOST_IN_A_TREE = 5_000
 
 
 class TreeNode(NamedTuple):
@@ -132,3 +177,39 @@ async def tree_of(
     if after is not None:
         query = query.where(tuple_(Conversation.created_at, Conversation.id) > tuple_(after.created_at, after.id))
     return [TreeNode(conversation, seq) for conversation, seq in await session.execute(query)]
+
+
+class TreeLine(NamedTuple):
+    """As much of a conversation as its place in the tree follows from."""
+
+    id: UUID
+    parent_id: UUID | None
+    name: str
+    forked_from_seq: int
+    created_at: datetime
+
+
+async def tree_lines(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> list[TreeLine]:
+    """All conversations of a tree that this person may see, however many: only their names and places are read."""
+    rows = await session.execute(
+        select(
+            Conversation.id,
+            Conversation.parent_conversation_id,
+            Conversation.title,
+            Conversation.left_at,
+            Message.seq,
+            Conversation.created_at,
+        )
+        .outerjoin(Message, Message.id == Conversation.forked_from_message_id)
+        .where(
+            Conversation.root_conversation_id == (conversation.root_conversation_id or conversation.id),
+            Conversation.visibility.in_(_visible_to(access)),
+            Conversation.status != "deleting",
+        )
+        .order_by(Conversation.created_at, Conversation.id)
+        .limit(MOST_IN_A_TREE)
+    )
+    return [
+        TreeLine(id, parent_id, title if left_at is None else branch_name(left_at), seq or 0, created_at)
+        for id, parent_id, title, left_at, seq, created_at in rows
+    ]

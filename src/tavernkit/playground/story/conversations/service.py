@@ -29,6 +29,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
+from tavernkit.playground.base.names import branch_name
 from tavernkit.playground.base.realtime.bus import RUNS, conversation_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
@@ -46,6 +47,8 @@ from tavernkit.playground.story.access.access import (
     story_user,
 )
 from tavernkit.playground.story.conversations.documents import ConversationOut
+from tavernkit.playground.story.conversations.forking import where_it_left
+from tavernkit.playground.story.conversations.reading import expect_readers
 from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import library_character, platform_for
@@ -358,6 +361,7 @@ async def create_conversation(
             title=titled(title, translated(_("Conversation {number}", number=roots + 1))),
             visibility=visibility,
         )
+        await expect_readers(session, conversation, viewer)
         if greeting:
             members = await active_members(session, space_id)
             speakers = [member for member in members if member.kind == "character"]
@@ -386,13 +390,17 @@ async def change_conversation(
             require_in_use(conversation)
         if visibility not in (None, conversation.visibility) and access.level < Access.ADMINISTER:
             raise _owners_choice()
+        left_at = None
         if title is not None:
             title = titled(title, "")
-            if not title:
-                raise Refused("blank", _("Enter a title."))
+            if not title or (title == conversation.name and not conversation.has_own_title):
+                left_at = await where_it_left(session, conversation)
+                if left_at is None:
+                    raise Refused("blank", _("Enter a title."))
         advance(conversation, settings_version, what=_("conversation"), current=ConversationOut.of_row(conversation))
         if title is not None:
-            conversation.title = title
+            conversation.title = title if left_at is None else branch_name(left_at)
+            conversation.left_at = left_at
         if visibility is not None:
             conversation.visibility = visibility
             announce_access_change(session, conversation_topic(conversation_id))

@@ -32,6 +32,7 @@ from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import Access, append_space_event, conversation_for, space_for, spaces_of
+from tavernkit.playground.story.access.personas import is_own_persona
 from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.queries import (
     PLACES,
@@ -203,7 +204,7 @@ async def _named_places(
     )
     personas = await session.execute(
         select(Persona.id, Persona.file).where(
-            Persona.owner_id == owner_id, _holds(Persona.file, "lorebook", name), among(Persona.id, "persona")
+            *is_own_persona(owner_id), _holds(Persona.file, "lorebook", name), among(Persona.id, "persona")
         )
     )
     found: list[tuple[str, dict[str, UUID | None]]] = [
@@ -262,7 +263,7 @@ async def links_of_book(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> 
                 or_(Character.id.is_(None), Character.status == "ready"),
                 or_(
                     LorebookLink.user_id == viewer.user_id,
-                    Persona.owner_id == viewer.user_id,
+                    and_(*is_own_persona(viewer.user_id)),
                     Character.owner_id == viewer.user_id,
                     and_(LorebookLink.character_id.is_not(None), Character.owner_id.is_(None)),
                     LorebookLink.space_id.in_(spaces_of(viewer.user_id)),
@@ -311,7 +312,7 @@ async def places_for_book(
             *await found(
                 "persona_id",
                 select(Persona.id, Persona.name)
-                .where(Persona.owner_id == viewer.user_id, Persona.name.icontains(pattern, autoescape=True))
+                .where(*is_own_persona(viewer.user_id), Persona.name.icontains(pattern, autoescape=True))
                 .order_by(Persona.name, Persona.id),
             ),
             *await found(
@@ -426,9 +427,8 @@ async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, U
         if place["user_id"] != viewer.user_id:
             raise not_found(_("account"))
     else:
-        owner = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
-        if owner != viewer.user_id:
-            raise not_found(_("persona"))
+        own = select(Persona.id).where(Persona.id == place["persona_id"], *is_own_persona(viewer.user_id))
+        existing(await session.scalar(own), _("persona"))
 
 
 async def _check_character(session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool) -> None:

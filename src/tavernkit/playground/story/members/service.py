@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -34,6 +34,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.access.documents import MAX_HUMANS, MemberOut, SpaceOut
 from tavernkit.playground.story.access.sharing import usable_characters
+from tavernkit.playground.story.retention import EXPIRED
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in, was_removed
 
@@ -73,9 +74,23 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     _apply_copilot(member, changes.get("copilot_mode"), changes.get("copilot_remaining_steps"))
 
 
+def may_mute(access: SpaceAccess, member: SpaceMembership) -> bool:
+    """Whether somebody may mute and unmute a member: the owner everybody else, a moderator those who have no role."""
+    if access.space.status != "active" or member.status != "active" or member.participation == "observer":
+        return False
+    if access.level >= Access.ADMINISTER:
+        return member.role != "owner"
+    return access.level >= Access.MODERATE and member.role == "member"
+
+
+def _is_muting(changes: Mapping[str, Any]) -> bool:
+    return set(changes) == {"participation"} and changes["participation"] in ("active", "muted")
+
+
 def _refuse_fields(access: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
+    mutes = _is_muting(changes) and may_mute(access, member)
     for field in changes:
-        if field in _OWNERS and access.level < Access.ADMINISTER:
+        if field in _OWNERS and access.level < Access.ADMINISTER and not mutes:
             raise Refused("forbidden", _("Only the owner of the space can change {field} of members.", field=field))
         if field in _PEOPLES and member.kind != "human":
             raise _refused(field, _("characters do not have it"))
@@ -168,10 +183,11 @@ async def join(
 async def change_member(
     runtime: Runtime, viewer: Viewer, member_id: UUID, *, settings_version: int, changes: Mapping[str, Any]
 ) -> SpaceMembership:
-    """Change what is named in `changes`; people may change how they themselves take part, the owner everything."""
-    now = runtime.clock()
+    """Change what is named in `changes`; people may change how they themselves take part, moderators may mute and
+    unmute members, the owner may change everything."""
+    now, needs = runtime.clock(), Access.MODERATE if _is_muting(changes) else Access.ADMINISTER
     async with runtime.database.write() as session:
-        member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        member, access = await member_for(session, member_id, viewer, needs, lock=True)
         await refuse_change(session, viewer, access, member, changes)
         advance(member, settings_version, what=_("member"), current=MemberOut.of(member))
         apply_change(member, changes)
@@ -254,14 +270,7 @@ async def hand_over(
             raise Refused("invalid", _("A space can be handed over to a person only."))
         if member.user_id == space.owner_id:
             raise Refused("conflict", _("{name} owns this space already.", name=member.cached_display_name))
-        private = select(func.count()).where(Conversation.space_id == space_id, Conversation.visibility == "private")
-        if count := await session.scalar(private):
-            sentence = ngettext(
-                "This space has {count} private conversation. Share or delete it first.",
-                "This space has {count} private conversations. Share or delete them first.",
-                count,
-            )
-            raise Refused("conflict", sentence)
+        await _refuse_private(session, space_id)
         advance(space, settings_version, what=_("space"), current=SpaceOut.of_row(space))
         before = await find_member(session, space_id, user_id=space.owner_id, character_id=None)
         if before is not None:
@@ -274,6 +283,28 @@ async def hand_over(
         for changed in filter(None, (before, member)):
             await _append_change(session, changed, now, is_access=True)
         return space
+
+
+async def _refuse_private(session: AsyncSession, space_id: UUID) -> None:
+    """Refuse to hand over what only the owner may read, also what the next one could restore."""
+    private = select(Conversation.trashed_at).where(
+        Conversation.space_id == space_id, Conversation.visibility == "private"
+    )
+    rows = [trashed_at for trashed_at in await session.scalars(private) if trashed_at != EXPIRED]
+    if count := rows.count(None):
+        sentence = ngettext(
+            "This space has {count} private conversation. Share or delete it first.",
+            "This space has {count} private conversations. Share or delete them first.",
+            count,
+        )
+        raise Refused("conflict", sentence)
+    if rows:
+        sentence = ngettext(
+            "The trash has {count} private conversation of this space. Restore it or delete it for good first.",
+            "The trash has {count} private conversations of this space. Restore them or delete them for good first.",
+            len(rows),
+        )
+        raise Refused("conflict", sentence)
 
 
 async def _append_change(session: AsyncSession, member: SpaceMembership, now: datetime, *, is_access: bool) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.database.models import Conversation, ImportedFile, Lorebook, Persona
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.story.access.personas import lock_to, persona_with_avatar
+from tavernkit.playground.story.access.personas import is_own_persona, lock_to, persona_with_avatar
 from tavernkit.playground.story.chatfiles.messages import TIMERS, timed_effects
 from tavernkit.playground.story.lorebooks.links import link_book, link_named_book
 from tavernkit.playground.story.lorebooks.queries import BookCache, decoded_book
@@ -70,7 +70,7 @@ async def _persona(session: AsyncSession, job: ImportJob, avatar: str) -> Person
     """The persona whose picture has this name in the folder."""
     query = select(Persona).join(ImportedFile, ImportedFile.target_id == Persona.id)
     here = (ImportedFile.source_id == job.source_id, ImportedFile.path == f"User Avatars/{avatar}")
-    found: Persona | None = await session.scalar(query.where(*here, Persona.owner_id == job.viewer.user_id))
+    found: Persona | None = await session.scalar(query.where(*here, *is_own_persona(job.viewer.user_id)))
     return found or await persona_with_avatar(session, job.viewer.user_id, avatar)
 
 

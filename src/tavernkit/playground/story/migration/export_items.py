@@ -316,7 +316,11 @@ async def placeless(session: AsyncSession, viewer: Viewer) -> list[tuple[str, Fi
         .join(Space, Space.id == Conversation.space_id)
         .where(own, Conversation.status != "deleting")
     )
-    pipelines = select(func.count()).select_from(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id)
+    pipelines = (
+        select(func.count())
+        .select_from(PipelineProfile)
+        .where(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.trashed_at.is_(None))
+    )
     scripts = select(func.count()).select_from(ScriptList).join(Space, Space.id == ScriptList.space_id).where(own)
     books = select(func.count()).select_from(LorebookLink).join(Space, Space.id == LorebookLink.space_id).where(own)
     counted: list[tuple[str, FileKind, str]] = []

@@ -50,6 +50,7 @@ from tavernkit.playground.story.migration.presets import FOLDERS
 from tavernkit.playground.story.migration.space_defaults import live_preset_ids
 from tavernkit.playground.story.personas.queries import all_personas, avatar_of
 from tavernkit.playground.story.presets.queries import default_preset_id, preset_for
+from tavernkit.playground.story.quick_replies.queries import is_own_set
 
 Target: TypeAlias = tuple[TargetKind, UUID]
 
@@ -401,7 +402,7 @@ async def _kept_in_settings(session: AsyncSession, plan: ExportPlan) -> set[UUID
 async def _add_quick_replies(session: AsyncSession, viewer: Viewer, plan: ExportPlan) -> None:
     rows = await session.execute(
         select(QuickReplySet.id, QuickReplySet.name)
-        .where(QuickReplySet.owner_id == viewer.user_id)
+        .where(*is_own_set(viewer.user_id))
         .order_by(QuickReplySet.name, QuickReplySet.id)
     )
     for id, name in rows:

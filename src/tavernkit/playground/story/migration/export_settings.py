@@ -36,6 +36,7 @@ from tavernkit.playground.story.personas.files import BackedUp, Connection, writ
 from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.personas.service import PLACE, is_picture_alone
 from tavernkit.playground.story.prompting.scripts import SILLYTAVERN
+from tavernkit.playground.story.quick_replies.queries import is_own_set
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject
 
@@ -260,7 +261,7 @@ class _Merger:
         rows = await self._session.scalars(
             select(QuickReplyLink)
             .join(QuickReplySet, QuickReplySet.id == QuickReplyLink.set_id)
-            .where(QuickReplySet.owner_id == self._owner_id, QuickReplyLink.space_id.is_(None))
+            .where(*is_own_set(self._owner_id), QuickReplyLink.space_id.is_(None))
             .order_by(QuickReplyLink.position, QuickReplyLink.created_at, QuickReplyLink.id)
         )
         used: defaultdict[str, dict[str, bool]] = defaultdict(dict)

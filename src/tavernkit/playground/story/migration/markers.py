@@ -29,9 +29,11 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
+from tavernkit.playground.story.access.personas import is_own_persona
 from tavernkit.playground.story.migration.items import ImportJob, TargetKind
 from tavernkit.playground.story.migration.risuai_spaces import lore_id
 from tavernkit.playground.story.presets.queries import default_key
+from tavernkit.playground.story.quick_replies.queries import is_own_set
 
 OUTDATED = ""
 """The marker of a file whose target says something else than the file: it is that of no target."""
@@ -112,11 +114,17 @@ async def _preset(session: AsyncSession, id: UUID) -> str | None:
 
 
 async def _quick_replies(session: AsyncSession, id: UUID) -> str | None:
-    return await _joined(session, select(QuickReplySet.settings_version).where(QuickReplySet.id == id))
+    return await _joined(
+        session,
+        select(QuickReplySet.settings_version).where(QuickReplySet.id == id, QuickReplySet.trashed_at.is_(None)),
+    )
 
 
 async def _persona(session: AsyncSession, id: UUID) -> str | None:
-    return await _joined(session, select(Persona.settings_version, Persona.avatar_sha256).where(Persona.id == id))
+    return await _joined(
+        session,
+        select(Persona.settings_version, Persona.avatar_sha256).where(Persona.id == id, Persona.trashed_at.is_(None)),
+    )
 
 
 async def _space(session: AsyncSession, id: UUID) -> str | None:
@@ -155,7 +163,7 @@ async def _settings(session: AsyncSession, id: UUID) -> str | None:
         return None
     own, link, connection, used = LorebookLink.lorebook_id, LorebookLink, PersonaConnection, QuickReplyLink
     parts = [
-        select(Persona.id, Persona.settings_version, Persona.avatar_sha256).where(Persona.owner_id == id),
+        select(Persona.id, Persona.settings_version, Persona.avatar_sha256).where(*is_own_persona(id)),
         select(connection.id, connection.position).where(
             connection.owner_id == id, connection.conversation_id.is_(None)
         ),
@@ -169,7 +177,7 @@ async def _settings(session: AsyncSession, id: UUID) -> str | None:
         ),
         select(used.id, used.position, used.visible)
         .join(QuickReplySet, QuickReplySet.id == used.set_id)
-        .where(QuickReplySet.owner_id == id, used.space_id.is_(None)),
+        .where(*is_own_set(id), used.space_id.is_(None)),
         select(Character.id, Character.own_tags).where(
             Character.owner_id == id, Character.status == "ready", Character.own_tags != []
         ),

@@ -25,7 +25,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.personas import persona_with_avatar
+from tavernkit.playground.story.access.personas import is_own_persona, persona_with_avatar
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.lorebooks import link_world
 from tavernkit.playground.story.migration.markers import is_as_imported, marker_of, touching
@@ -87,7 +87,7 @@ async def _personas(session: AsyncSession, job: ImportJob) -> dict[str, Persona]
 
 def _of_source(job: ImportJob) -> list[ColumnElement[bool]]:
     holds = type_coerce(Persona.file, Text).contains(f'"source": "{job.source_id}"', autoescape=True)
-    return [Persona.owner_id == job.viewer.user_id, holds]
+    return [*is_own_persona(job.viewer.user_id), holds]
 
 
 async def persona_bytes(runtime: Runtime, session: AsyncSession, persona_id: UUID) -> bytes | None:

@@ -71,7 +71,11 @@ async def sets_of(session: AsyncSession, job: ImportJob) -> dict[str, QuickReply
     rows = await session.execute(
         select(ImportedFile.path, QuickReplySet)
         .join(QuickReplySet, QuickReplySet.id == ImportedFile.target_id)
-        .where(ImportedFile.source_id == job.source_id, ImportedFile.target_kind == "quick_replies")
+        .where(
+            ImportedFile.source_id == job.source_id,
+            ImportedFile.target_kind == "quick_replies",
+            QuickReplySet.trashed_at.is_(None),
+        )
     )
     found = [(path, row) for path, row in rows]
     return {str(row.data["name"]): row for _path, row in found} | {stem_of(path): row for path, row in found}

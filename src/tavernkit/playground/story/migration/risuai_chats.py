@@ -200,7 +200,7 @@ async def _set_up(
     bound = source.text("bindedPersona")
     persona_id = await target_with_id(session, job, "personas", bound) if bound else None
     persona = None if persona_id is None else await session.get(Persona, persona_id)
-    if persona is not None:
+    if persona is not None and persona.trashed_at is None:
         await lock_to(job.runtime, session, conversation.id, persona)
     elif not is_new:
         await unlock(session, conversation.id, job.viewer.user_id)

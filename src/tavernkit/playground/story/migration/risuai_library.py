@@ -216,7 +216,7 @@ async def _select_persona(session: AsyncSession, job: ImportJob, root: JsonObjec
     """Make the selected persona the default, where there is none."""
     id = await selected_target(session, job, root, "personas", "selectedPersona")
     row = None if id is None else await session.get(Persona, id)
-    if row is None or row.is_default:
+    if row is None or row.is_default or row.trashed_at is not None:
         return []
     known = next((one for one in await all_personas(session, job.viewer.user_id) if one.is_default), None)
     if known is not None:

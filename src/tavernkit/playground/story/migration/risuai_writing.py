@@ -167,7 +167,7 @@ async def _ids(
 
 async def _persona(session: AsyncSession, id: UUID, original: JsonObject | None) -> dict[str, Json] | None:
     row = await session.get(Persona, id)
-    if row is None:
+    if row is None or row.trashed_at is not None:
         return None
     if original is None:
         return {"name": row.name, "personaPrompt": row.description, "icon": "", "id": str(row.id), "note": ""}

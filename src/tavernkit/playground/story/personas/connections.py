@@ -17,6 +17,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, is_usable
 from tavernkit.playground.story.access.personas import (
     character_key,
+    is_own_persona,
     lock_to,
     locked_persona,
     named_persona,
@@ -60,7 +61,8 @@ async def has_connections(session: AsyncSession, viewer: Viewer) -> bool:
     """Whether any character selects a persona of this person."""
     found = await session.scalar(
         select(PersonaConnection.id)
-        .where(PersonaConnection.owner_id == viewer.user_id, PersonaConnection.kind == "character")
+        .join(Persona, Persona.id == PersonaConnection.persona_id)
+        .where(*is_own_persona(viewer.user_id), PersonaConnection.kind == "character")
         .limit(1)
     )
     return found is not None
@@ -208,9 +210,9 @@ async def lock_chats(runtime: Runtime, session: AsyncSession, personas: Iterable
             Conversation.status != "deleting",
             type_coerce(Conversation.settings, Text).contains('"persona": "', autoescape=True),
             Conversation.id.not_in(
-                select(PersonaConnection.conversation_id).where(
-                    PersonaConnection.owner_id == owner_id, PersonaConnection.conversation_id.is_not(None)
-                )
+                select(PersonaConnection.conversation_id)
+                .join(Persona, Persona.id == PersonaConnection.persona_id)
+                .where(*is_own_persona(owner_id), PersonaConnection.conversation_id.is_not(None))
             ),
         )
     )

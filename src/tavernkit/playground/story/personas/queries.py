@@ -14,6 +14,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Lorebook, LorebookLink, Persona, Space, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import existing
+from tavernkit.playground.story.access.personas import is_own_persona
 from tavernkit.playground.story.personas.files import UNSAFE
 
 ABOUT_CHARACTERS = 300
@@ -21,7 +22,7 @@ ABOUT_CHARACTERS = 300
 
 async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
     """One of the person's own personas."""
-    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
+    query = select(Persona).where(Persona.id == persona_id, *is_own_persona(viewer.user_id))
     return existing(await session.scalar(query.with_for_update() if lock else query), _("persona"))
 
 
@@ -29,7 +30,7 @@ async def personas_page(
     session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int, search: str = ""
 ) -> list[Persona]:
     """The person's personas by name; with `search`, those whose name or title has it."""
-    query = select(Persona).where(Persona.owner_id == viewer.user_id)
+    query = select(Persona).where(*is_own_persona(viewer.user_id))
     if search:
         query = query.where(
             or_(Persona.name.icontains(search, autoescape=True), Persona.title.icontains(search, autoescape=True))
@@ -42,7 +43,7 @@ async def personas_page(
 async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
     """All personas of a person, oldest first."""
     found = await session.scalars(
-        select(Persona).where(Persona.owner_id == user_id).order_by(Persona.created_at, Persona.name, Persona.id)
+        select(Persona).where(*is_own_persona(user_id)).order_by(Persona.created_at, Persona.name, Persona.id)
     )
     return list(found)
 
@@ -72,7 +73,7 @@ async def persona_lines(session: AsyncSession, user_id: UUID) -> list[PersonaLin
             func.substr(Persona.description, 1, ABOUT_CHARACTERS),
             Persona.is_default,
         )
-        .where(Persona.owner_id == user_id)
+        .where(*is_own_persona(user_id))
         .order_by(Persona.created_at, Persona.name, Persona.id)
     )
     return [PersonaLine(*row) for row in rows]
@@ -84,7 +85,7 @@ async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str
         select(LorebookLink.persona_id, Lorebook.name)
         .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
         .join(Persona, Persona.id == LorebookLink.persona_id)
-        .where(Persona.owner_id == user_id, Lorebook.status == "ready")
+        .where(*is_own_persona(user_id), Lorebook.status == "ready")
         .order_by(LorebookLink.position.desc(), LorebookLink.created_at.desc())
     )
     return {persona_id: name for persona_id, name in rows if persona_id is not None}
@@ -102,7 +103,7 @@ async def personas_for_picture(session: AsyncSession, viewer: Viewer, name: str)
     holds = type_coerce(Persona.file, Text).contains(f'"avatar": {json.dumps(name)[:-1]}.', autoescape=True)
     rows = await session.scalars(
         select(Persona)
-        .where(Persona.owner_id == viewer.user_id, or_(holds, func.lower(Persona.name) == name.lower()))
+        .where(*is_own_persona(viewer.user_id), or_(holds, func.lower(Persona.name) == name.lower()))
         .order_by(Persona.avatar_sha256.is_not(None), Persona.created_at, Persona.id)
     )
     found = list(rows)

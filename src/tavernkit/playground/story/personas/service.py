@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
@@ -45,6 +45,7 @@ from tavernkit.playground.story.personas.queries import (
     persona_for,
     personas_for_picture,
 )
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
@@ -164,10 +165,21 @@ async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) 
 
 
 async def delete_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> None:
-    """Delete a persona; who took part with it keeps their name in what was said."""
+    """Move a persona to the trash; who took part with it keeps their name in what was said."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        await session.execute(delete(Persona).where(Persona.id == row.id))
+        row.trashed_at = await time_in_trash(session, runtime, viewer)
+
+
+async def return_persona(session: AsyncSession, runtime: Runtime, row: Persona) -> None:
+    """Bring a persona back to where it was used; it is the default again unless another one is by now."""
+    if row.is_default:
+        default = select(Persona.id).where(
+            Persona.owner_id == row.owner_id, Persona.is_default, Persona.trashed_at.is_(None)
+        )
+        row.is_default = await session.scalar(default.limit(1)) is None
+    row.trashed_at, row.updated_at = None, runtime.clock()
+    row.settings_version += 1
 
 
 async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tuple[list[Persona], int, ImportReport]:
@@ -282,7 +294,9 @@ async def _check_picture(session: AsyncSession, sha256: str | None) -> None:
 
 
 async def _require_room(session: AsyncSession, viewer: Viewer, *, more: int = 1) -> None:
-    count = await session.scalar(select(func.count()).where(Persona.owner_id == viewer.user_id))
+    count = await session.scalar(
+        select(func.count()).where(Persona.owner_id == viewer.user_id, Persona.trashed_at.is_(None))
+    )
     if (count or 0) + more > MAX_PERSONAS:
         raise Refused("conflict", _("You can have at most {most} personas. Delete some first.", most=MAX_PERSONAS))
 
@@ -297,7 +311,12 @@ async def no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | N
     await lock_owner(session, viewer)
     await session.execute(
         update(Persona)
-        .where(Persona.owner_id == viewer.user_id, Persona.is_default, Persona.id.is_distinct_from(besides))
+        .where(
+            Persona.owner_id == viewer.user_id,
+            Persona.is_default,
+            Persona.trashed_at.is_(None),
+            Persona.id.is_distinct_from(besides),
+        )
         .values(is_default=False, settings_version=Persona.settings_version + 1)
         .execution_options(synchronize_session=False)
     )

@@ -151,7 +151,8 @@ async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> Pipel
     """Follow a profile at a place, or none."""
     async with runtime.database.write() as session:
         await require_may_choose(session, viewer, new, changing=True)
-        profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id)
+        # Under its lock: one that is just being deleted is not chosen.
+        profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id, lock=True)
         return await follow(session, runtime, viewer, new, profile)
 
 

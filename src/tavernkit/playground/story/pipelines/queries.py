@@ -66,7 +66,9 @@ async def version_of(session: AsyncSession, profile: PipelineProfile) -> Pipelin
 async def is_name_taken(session: AsyncSession, owner_id: UUID | None, name: str) -> bool:
     """Whether the owner has a profile of this name."""
     found = await session.scalar(
-        select(PipelineProfile.id).where(PipelineProfile.owner_id == owner_id, PipelineProfile.name == name).limit(1)
+        select(PipelineProfile.id)
+        .where(PipelineProfile.owner_id == owner_id, PipelineProfile.name == name, PipelineProfile.trashed_at.is_(None))
+        .limit(1)
     )
     return found is not None
 
@@ -121,11 +123,15 @@ async def followed_profile(
 
 async def own_profiles_named(session: AsyncSession, viewer: Viewer, names: Collection[str]) -> list[PipelineProfile]:
     """The person's own profiles with these names."""
-    query = select(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.name.in_(names))
+    query = select(PipelineProfile).where(
+        PipelineProfile.owner_id == viewer.user_id,
+        PipelineProfile.name.in_(names),
+        PipelineProfile.trashed_at.is_(None),
+    )
     return list(await session.scalars(query))
 
 
-async def free_name(session: AsyncSession, owner_id: UUID, name: str) -> str:
+async def free_name(session: AsyncSession, owner_id: UUID | None, name: str) -> str:
     """The name, or the name with the first number behind it that makes it one that the owner does not use yet."""
     found, number = name, 1
     while await is_name_taken(session, owner_id, found):
@@ -199,7 +205,8 @@ async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[U
 
 
 def _visible(viewer: Viewer) -> ColumnElement[bool]:
-    return or_(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.owner_id.is_(None))
+    is_usable = or_(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.owner_id.is_(None))
+    return and_(is_usable, PipelineProfile.trashed_at.is_(None))
 
 
 PlaceKind: TypeAlias = Literal["conversation", "character", "space", "everywhere"]

@@ -56,6 +56,7 @@ from tavernkit.playground.story.pipelines.queries import (
     read_profile_choices,
     version_of,
 )
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject
 
@@ -127,7 +128,7 @@ async def edit_profile(
 
 
 async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> None:
-    """Delete a profile that is followed nowhere, with its versions; what it has made in conversations stays."""
+    """Move a profile that is followed nowhere to the trash; what it has made in conversations stays."""
     async with runtime.database.write() as session:
         profile = await _to_change(session, viewer, profile_id)
         places = await choices_count(session, profile.id)
@@ -138,7 +139,9 @@ async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> 
                 places,
             )
             raise Refused("conflict", sentence)
-        await session.execute(delete(PipelineProfile).where(PipelineProfile.id == profile.id))
+        # Places that are in the trash follow it no more when they come back.
+        await session.execute(delete(PipelineChoice).where(PipelineChoice.profile_id == profile.id))
+        profile.trashed_at = await time_in_trash(session, runtime, viewer)
 
 
 async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile:

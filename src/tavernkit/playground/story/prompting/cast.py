@@ -16,7 +16,7 @@ from tavernkit import Character, User, characters
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.story.access.access import is_usable_in, story_user
+from tavernkit.playground.story.access.access import is_usable_in, member_persona, story_user
 from tavernkit.playground.story.access.personas import character_key, members_with_locks
 from tavernkit.playground.story.settings_schema.models import PlatformChoice, StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
@@ -115,7 +115,7 @@ async def load_cast(
         else:
             user = await story_user(session, person)
             # It has been read for the person's description already.
-            persona = None if person.persona_id is None else await session.get(models.Persona, person.persona_id)
+            persona = await member_persona(session, person)
     return PromptCast(
         voice=voice,
         character=cards[voice.id],

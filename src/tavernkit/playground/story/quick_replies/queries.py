@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import case, or_, select, tuple_
+from sqlalchemy import ColumnElement, case, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -29,9 +29,14 @@ class PlaceOfSet(Value, frozen=True, kw_only=True):
     name: str
 
 
+def is_own_set(owner_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """True of a person's sets that are not in the trash."""
+    return QuickReplySet.owner_id == owner_id, QuickReplySet.trashed_at.is_(None)
+
+
 async def set_for(session: AsyncSession, viewer: Viewer, set_id: UUID, *, lock: bool = False) -> QuickReplySet:
     """One of the person's own sets."""
-    query = select(QuickReplySet).where(QuickReplySet.id == set_id, QuickReplySet.owner_id == viewer.user_id)
+    query = select(QuickReplySet).where(QuickReplySet.id == set_id, *is_own_set(viewer.user_id))
     found: QuickReplySet | None = await session.scalar(query.with_for_update() if lock else query)
     return existing(found, _("set of quick replies"))
 
@@ -40,7 +45,7 @@ async def sets_page(
     session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
 ) -> list[QuickReplySet]:
     """The person's sets by name."""
-    query = select(QuickReplySet).where(QuickReplySet.owner_id == viewer.user_id)
+    query = select(QuickReplySet).where(*is_own_set(viewer.user_id))
     if behind is not None:
         query = query.where(tuple_(QuickReplySet.name, QuickReplySet.id) > behind)
     return list(await session.scalars(query.order_by(QuickReplySet.name, QuickReplySet.id).limit(limit)))
@@ -83,6 +88,7 @@ async def sets_shown(session: AsyncSession, viewer: Viewer, access: SpaceAccess)
         .join(QuickReplyLink, QuickReplyLink.set_id == QuickReplySet.id)
         .where(
             QuickReplyLink.visible,
+            QuickReplySet.trashed_at.is_(None),
             or_(
                 QuickReplyLink.user_id == viewer.user_id,
                 QuickReplyLink.space_id == access.space.id,
@@ -104,7 +110,7 @@ async def free_name(session: AsyncSession, owner_id: UUID, name: str) -> str:
     names = set(
         await session.scalars(
             select(QuickReplySet.name).where(
-                QuickReplySet.owner_id == owner_id, QuickReplySet.name.startswith(name[:190], autoescape=True)
+                *is_own_set(owner_id), QuickReplySet.name.startswith(name[:190], autoescape=True)
             )
         )
     )

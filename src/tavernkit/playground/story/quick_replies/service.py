@@ -36,7 +36,8 @@ from tavernkit.playground.story.quick_replies.documents import (
     set_fields,
 )
 from tavernkit.playground.story.quick_replies.files import new_set, next_id, read_set, written
-from tavernkit.playground.story.quick_replies.queries import free_name, set_for
+from tavernkit.playground.story.quick_replies.queries import free_name, is_own_set, set_for
+from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.reading import ImportReport
 
 MAX_SETS = 500
@@ -79,10 +80,19 @@ async def duplicate_set(runtime: Runtime, viewer: Viewer, set_id: UUID) -> Quick
 
 
 async def delete_set(runtime: Runtime, viewer: Viewer, set_id: UUID) -> None:
-    """Delete a set; what was said with it stays."""
+    """Move a set to the trash; what was said with it stays."""
     async with runtime.database.write() as session:
         row = await set_for(session, viewer, set_id, lock=True)
-        await session.execute(delete(QuickReplySet).where(QuickReplySet.id == row.id))
+        row.trashed_at = await time_in_trash(session, runtime, viewer)
+
+
+async def return_set(session: AsyncSession, runtime: Runtime, row: QuickReplySet) -> None:
+    """Bring a set back to where it was used, under its name or a free one like it."""
+    name = await free_name(session, row.owner_id, row.name)
+    if name != row.name:
+        _stored(runtime, row, {**row.data, "name": name})
+    row.trashed_at, row.updated_at = None, runtime.clock()
+    row.settings_version += 1
 
 
 async def import_set(runtime: Runtime, viewer: Viewer, file: bytes, *, name: str) -> tuple[QuickReplySet, ImportReport]:
@@ -244,7 +254,7 @@ async def use_at(
 async def _require_room(session: AsyncSession, viewer: Viewer) -> None:
     # Two that add a set wait for each other.
     await session.execute(select(User.id).where(User.id == viewer.user_id).with_for_update())
-    count = await session.scalar(select(func.count()).where(QuickReplySet.owner_id == viewer.user_id))
+    count = await session.scalar(select(func.count()).where(*is_own_set(viewer.user_id)))
     if (count or 0) >= MAX_SETS:
         raise Refused(
             "conflict", _("You can have at most {most} sets of quick replies. Delete one first.", most=MAX_SETS)

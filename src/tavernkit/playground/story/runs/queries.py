@@ -24,7 +24,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.access import Access, conversation_for, is_their_persona
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.playground.story.usage.limits import OverLimitError, check_day
 from tavernkit.values import Value
@@ -76,7 +76,7 @@ async def pictured_speaker(session: AsyncSession, run: Run) -> tuple[SpaceMember
     row = await session.execute(
         select(SpaceMembership, func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256))
         .outerjoin(Character, Character.id == SpaceMembership.character_id)
-        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .outerjoin(Persona, is_their_persona())
         .where(SpaceMembership.id == run.speaker_membership_id)
     )
     member, picture = row.one()

@@ -42,5 +42,7 @@ def _word_start(text: str, place: int) -> int:
 
 def _one_line(text: str) -> str:
     """Blanks at the ends stay: they are between pieces."""
+    if "  " not in text and text.isprintable():
+        return text
     lead, tail = text[:1].isspace(), text[-1:].isspace() and text.strip() != ""
     return f"{' ' if lead else ''}{' '.join(text.split())}{' ' if tail else ''}"

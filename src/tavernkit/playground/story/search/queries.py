@@ -9,7 +9,7 @@ others have written is not even passed by.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -25,18 +25,23 @@ from sqlalchemy import (
     exists,
     func,
     literal,
-    or_,
     select,
     union_all,
 )
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import UtcDateTime
 from tavernkit.playground.base.database.fulltext.analysis import EVERYBODY, SearchQuery, fold, scope_of
 from tavernkit.playground.base.database.fulltext.index import IN_LIBRARY, IN_MESSAGES
-from tavernkit.playground.base.database.fulltext.matching import found_documents, looked_for
+from tavernkit.playground.base.database.fulltext.matching import (
+    MOST_SCOPES,
+    among,
+    found_documents,
+    is_among,
+    looked_for,
+)
 from tavernkit.playground.base.database.fulltext.rebuilding import REBUILD
 from tavernkit.playground.base.database.models import (
     Character,
@@ -47,6 +52,7 @@ from tavernkit.playground.base.database.models import (
     Persona,
     Preset,
     SearchDocument,
+    Share,
     SiteSetting,
     Space,
     SpaceMembership,
@@ -54,7 +60,14 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.paging import cursor, place_behind
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, is_in_space, is_readable
+from tavernkit.playground.story.access.access import (
+    Access,
+    conversation_for,
+    is_in_space,
+    is_readable,
+    is_usable,
+    spaces_of,
+)
 from tavernkit.playground.story.search.documents import (
     FoundMessage,
     Kind,
@@ -73,6 +86,8 @@ MOST_FOUND = 2_000
 SEARCHED = ("ready", "archived")
 """What conversations are: not one that is still being copied."""
 SCANNED_AT_ONCE = 500
+MOST_AT_ONCE = 10_000
+"""So many documents are looked at by one statement, where most may not be read or are left out."""
 TITLE_BONUS = 4.0
 
 
@@ -113,8 +128,8 @@ async def search(
     top, offset = (None, 0) if after is None else map(int, place_behind(after, int, int))
     results: list[SearchResult] = []
     async with runtime.database.read() as session:
-        scopes, is_indexed = await _scopes(session, viewer)
-        while query.terms:
+        scopes, is_indexed = await _scopes(session, viewer, filters)
+        while query.terms and scopes:
             hits = await _window(session, viewer, query, scopes, filters, before=top)
             is_long = sum(len(hit.text) for hit in hits) > LONG
             ranked = await asyncio.to_thread(_ranked, query, hits) if is_long else _ranked(query, hits)
@@ -171,53 +186,92 @@ def _matching(query: SearchQuery, texts: Sequence[str]) -> list[bool]:
 
 
 _READER = bindparam("reader", type_=Uuid())
-_SCOPES = select(literal(""), exists().where(SiteSetting.key == REBUILD)).union_all(
-    select(Space.search_scope, literal(False)).where(is_in_space(_READER), Space.status != "deleting").distinct()
+_NOBODY = literal(None, Uuid())
+_SHARER = (
+    select(literal(""), func.coalesce(Character.owner_id, Lorebook.owner_id, Preset.owner_id))
+    .select_from(Share)
+    .outerjoin(Character, Character.id == Share.character_id)
+    .outerjoin(Lorebook, Lorebook.id == Share.lorebook_id)
+    .outerjoin(Preset, Preset.id == Share.preset_id)
+)
+# Each is a look at an index: one condition for several would pass by everything that others have.
+_SCOPES = union_all(
+    select(literal(""), _NOBODY).where(exists().where(SiteSetting.key == REBUILD)),
+    select(Space.search_scope, _NOBODY).where(Space.owner_id == _READER, Space.status != "deleting"),
+    select(Space.search_scope, _NOBODY).where(Space.id.in_(spaces_of(_READER))),
+    _SHARER.where(Share.space_id.is_(None)),
+    _SHARER.where(Share.space_id.in_(spaces_of(_READER))),
 )
 
 
-async def _scopes(session: AsyncSession, viewer: Viewer) -> tuple[list[str], bool]:
+async def _scopes(session: AsyncSession, viewer: Viewer, filters: SearchFilters) -> tuple[list[str], bool]:
     """The parts of the index that have something for this person, and whether the index is complete."""
     rows = (await (await session.connection()).execute(_SCOPES, {"reader": viewer.user_id})).all()
-    is_indexed = not any(is_pending for _, is_pending in rows)
-    return sorted({scope for scope, _ in rows if scope} | {scope_of(viewer.user_id)}), is_indexed
+    own = {scope for scope, _ in rows if scope} | {scope_of(viewer.user_id)}
+    sharers = {scope_of(owner_id) for _, owner_id in rows if owner_id is not None}
+    parts: list[str] = []
+    if filters.finds_messages:
+        parts += [IN_MESSAGES + scope for scope in sorted(own)]
+    if filters.finds_library:
+        parts += [IN_LIBRARY + scope for scope in sorted({*own, *sharers, EVERYBODY})]
+    return parts, ("", None) not in rows
 
 
 async def _window(
     session: AsyncSession,
     viewer: Viewer,
     query: SearchQuery,
-    scopes: Collection[str],
+    scopes: Sequence[str],
     filters: SearchFilters,
     *,
     before: int | None,
 ) -> list[_Hit]:
-    """The newest hits below `before`, at most `WINDOW`."""
+    """The newest hits below `before`, at most `WINDOW`: of as many documents, and of more where some may not be read or
+    are left out."""
+    hits: list[_Hit] = []
+    size = WINDOW
+    while True:
+        documents = await _documents(session, query, scopes, before=before, limit=size)
+        hits += await _read(session, viewer, filters, documents)
+        if len(documents) < size or len(hits) >= WINDOW:
+            return hits[:WINDOW]
+        before, size = documents[-1][0], min(4 * size, MOST_AT_ONCE)
+
+
+async def _documents(
+    session: AsyncSession, query: SearchQuery, scopes: Sequence[str], *, before: int | None, limit: int
+) -> list[tuple[int, str]]:
+    """The newest documents below `before` that have the tokens of the query, with their scopes."""
     dialect = session.get_bind().dialect.name
-    values: dict[str, object] = {"reader": viewer.user_id}
-    messages: frozenset[str] | None = None
-    if filters.finds_messages:
-        chosen = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
-        messages = frozenset(chosen)
-        values |= {**chosen, **looked_for(dialect, IN_MESSAGES, query, scopes, before=before)}
-    if filters.finds_library:
-        values |= looked_for(dialect, IN_LIBRARY, query, [*scopes, EVERYBODY], before=before)
-    if len(values) == 1:
-        return []
+    connection = await session.connection()
+    found: list[tuple[int, str]] = []
+    for start in range(0, len(scopes), MOST_SCOPES):
+        some = scopes[start : start + MOST_SCOPES]
+        values = looked_for(dialect, query, some, before=before, limit=limit)
+        found += (await connection.execute(found_documents(dialect, len(some)), values)).all()
+    return sorted(found, reverse=True)[:limit] if len(scopes) > MOST_SCOPES else found
+
+
+async def _read(
+    session: AsyncSession, viewer: Viewer, filters: SearchFilters, documents: Sequence[tuple[int, str]]
+) -> list[_Hit]:
+    """Those of the documents that this person may read, with what they say; the newest `WINDOW` of each part."""
+    dialect = session.get_bind().dialect.name
+    messages = [id for id, scope in documents if scope.startswith(IN_MESSAGES)]
+    library = [id for id, scope in documents if scope.startswith(IN_LIBRARY)]
+    chosen = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
+    parts: list[tuple[Executable, Sequence[int]]] = []
+    if messages:
+        parts.append((_messages(dialect, frozenset(chosen)), messages))
+    if library:
+        parts.append((_library(dialect, filters.kinds), library))
     # Rows without entities: the session would take as long to make them as the database to find them.
-    rows = await (await session.connection()).execute(
-        _hits(dialect, messages, filters.kinds if filters.finds_library else None), values
-    )
-    return sorted((_Hit(*row) for row in rows), key=lambda hit: -hit.document_id)[:WINDOW]
-
-
-@cache
-def _hits(dialect: str, messages: frozenset[str] | None, library: frozenset[Kind] | None) -> Executable:
-    """Messages with these filters, and the library with these kinds. Put together once, because that takes longer than
-    asking."""
-    parts = [] if messages is None else [_messages(dialect, messages)]
-    parts += [] if library is None else [_library(dialect, library)]
-    return parts[0] if len(parts) == 1 else union_all(*(select(part.subquery()) for part in parts))
+    connection = await session.connection()
+    hits: list[_Hit] = []
+    for statement, ids in parts:
+        rows = await connection.execute(statement, {"reader": viewer.user_id, **chosen, **among(dialect, ids)})
+        hits += map(_Hit._make, rows)
+    return sorted(hits, key=lambda hit: -hit.document_id)
 
 
 _FILTERS: dict[str, ColumnElement[bool]] = {
@@ -230,42 +284,51 @@ _FILTERS: dict[str, ColumnElement[bool]] = {
 }
 
 
-def _messages(dialect: str, chosen: frozenset[str]) -> Select[Any]:
-    shown, branch, home, author = aliased(Message), aliased(Conversation), aliased(Space), aliased(SpaceMembership)
+@cache
+def _messages(dialect: str, chosen: frozenset[str]) -> Executable:
+    """Messages with these filters. Put together once, because that takes longer than asking."""
     # Branches share texts: each is shown where it was said first.
-    first = (
-        select(Message.id)
+    order = (Conversation.created_at, Conversation.id)
+    said = (
+        select(
+            SearchDocument.id.label("document_id"),
+            Message.id,
+            Message.conversation_id,
+            SpaceMembership.cached_display_name,
+            case((Space.name == Conversation.title, Space.name), else_=Space.name + " › " + Conversation.title).label(
+                "place"
+            ),
+            Message.text_id,
+            Message.created_at,
+            func.row_number().over(partition_by=SearchDocument.id, order_by=order).label("number"),
+        )
+        .join(Message, Message.text_id == SearchDocument.text_id)
         .join(Conversation, Conversation.id == Message.conversation_id)
         .join(Space, Space.id == Conversation.space_id)
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
         .where(
-            Message.text_id == SearchDocument.text_id,
+            is_among(dialect),
             Message.visibility != "hidden",
             Conversation.status.in_(SEARCHED),
             is_readable(_READER),
             *(_FILTERS[name] for name in sorted(chosen)),
         )
-        .order_by(Conversation.created_at, Conversation.id)
-        .limit(1)
-        .correlate(SearchDocument)
-        .scalar_subquery()
+        .subquery()
     )
     return (
-        found_documents(dialect, IN_MESSAGES)
-        .add_columns(
+        select(
+            said.c.document_id,
             literal("message"),
-            shown.id,
-            shown.conversation_id,
-            author.cached_display_name,
-            case((home.name == branch.title, home.name), else_=home.name + " › " + branch.title),
+            said.c.id,
+            said.c.conversation_id,
+            said.c.cached_display_name,
+            said.c.place,
             TextContent.content,
-            shown.created_at,
+            said.c.created_at,
         )
-        .join(shown, shown.id == first)
-        .join(TextContent, TextContent.id == shown.text_id)
-        .join(branch, branch.id == shown.conversation_id)
-        .join(home, home.id == branch.space_id)
-        .join(author, author.id == shown.membership_id)
+        .join(TextContent, TextContent.id == said.c.text_id)
+        .where(said.c.number == 1)
+        .order_by(said.c.document_id.desc())
         .limit(WINDOW)
     )
 
@@ -292,13 +355,13 @@ _NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
         select(Character.updated_at).where(
             Character.id == SearchDocument.character_id,
             Character.status == "ready",
-            or_(Character.owner_id == _READER, Character.owner_id.is_(None)),
+            is_usable(Character, _READER),
         ),
     ),
     "lorebook": (
         SearchDocument.lorebook_id,
         select(Lorebook.updated_at).where(
-            Lorebook.id == SearchDocument.lorebook_id, Lorebook.owner_id == _READER, Lorebook.status == "ready"
+            Lorebook.id == SearchDocument.lorebook_id, Lorebook.status == "ready", is_usable(Lorebook, _READER)
         ),
     ),
     "entry": (
@@ -307,8 +370,8 @@ _NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
         .join(Lorebook, Lorebook.id == LorebookEntry.lorebook_id)
         .where(
             LorebookEntry.id == SearchDocument.lorebook_entry_id,
-            Lorebook.owner_id == _READER,
             Lorebook.status == "ready",
+            is_usable(Lorebook, _READER),
         ),
     ),
     "preset": (
@@ -316,18 +379,21 @@ _NOUNS: dict[str, tuple[InstrumentedAttribute[Any], Select[Any]]] = {
         select(Preset.updated_at).where(
             Preset.id == SearchDocument.preset_id,
             Preset.trashed_at.is_(None),
-            or_(Preset.owner_id == _READER, Preset.owner_id.is_(None)),
+            is_usable(Preset, _READER),
         ),
     ),
     "persona": (
         SearchDocument.persona_id,
-        select(Persona.updated_at).where(Persona.id == SearchDocument.persona_id, Persona.owner_id == _READER),
+        select(Persona.updated_at).where(
+            Persona.id == SearchDocument.persona_id, Persona.owner_id == _READER, Persona.trashed_at.is_(None)
+        ),
     ),
 }
 """Where the id of each is in a document, and when it was changed, for who may read it."""
 
 
-def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
+@cache
+def _library(dialect: str, kinds: frozenset[Kind]) -> Executable:
     """What is no message. Little of it has a word, so that one statement for all kinds is enough."""
     wanted = [rows for noun, (_, rows) in _NOUNS.items() if _KINDS[noun] in kinds]
     moment = func.coalesce(*(rows.correlate(SearchDocument).scalar_subquery() for rows in wanted), None)
@@ -344,8 +410,8 @@ def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
     )
     place = (one.correlate(SearchDocument).scalar_subquery() for one in (space_name, book_name))
     return (
-        found_documents(dialect, IN_LIBRARY)
-        .add_columns(
+        select(
+            SearchDocument.id,
             case(*((column.is_not(None), literal(noun)) for noun, (column, _) in _NOUNS.items())),
             func.coalesce(*(column for column, _ in _NOUNS.values())),
             book.correlate(SearchDocument).scalar_subquery(),
@@ -354,7 +420,8 @@ def _library(dialect: str, kinds: frozenset[Kind]) -> Select[Any]:
             SearchDocument.body,
             moment,
         )
-        .where(moment.is_not(None))
+        .where(is_among(dialect), moment.is_not(None))
+        .order_by(SearchDocument.id.desc())
         .limit(WINDOW)
     )
 

@@ -39,7 +39,7 @@ from tavernkit.playground.story.access.access import (
     story_user,
 )
 from tavernkit.playground.story.access.documents import SpaceKind, SpaceOut
-from tavernkit.playground.story.access.personas import connected_persona
+from tavernkit.playground.story.access.personas import connected_persona, is_own_persona
 from tavernkit.playground.story.access.sharing import usable_characters
 from tavernkit.playground.story.conversations.service import (
     FIRST_TITLE,
@@ -336,7 +336,7 @@ def _name_from(names: Sequence[str]) -> str:
 
 async def _default_persona(session: AsyncSession, user_id: UUID) -> UUID | None:
     found: UUID | None = await session.scalar(
-        select(Persona.id).where(Persona.owner_id == user_id, Persona.is_default).limit(1)
+        select(Persona.id).where(*is_own_persona(user_id), Persona.is_default).limit(1)
     )
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import delete, exists, select, update
@@ -19,10 +19,8 @@ from sqlalchemy.orm import aliased
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
-    Lorebook,
     Message,
     MessageSwipe,
-    Preset,
     PromptSnapshot,
     Run,
 )
@@ -40,6 +38,8 @@ from tavernkit.playground.story.spaces.service import remove_in_steps
 from tavernkit.playground.story.trash.queries import TABLES, TrashKind
 
 AT_ONCE = 200
+Purge: TypeAlias = Callable[[Runtime, UUID, Callable[[], None]], Awaitable[None]]
+ROWS: tuple[TrashKind, ...] = ("lorebook", "preset", "persona", "quick_reply_set", "pipeline_profile")
 
 
 class _StopPurging(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -109,22 +109,22 @@ async def _purge_character(runtime: Runtime, id: UUID, _check: Callable[[], None
             await remove_character(session, row, runtime.clock())
 
 
-async def _purge_lorebook(runtime: Runtime, id: UUID, _check: Callable[[], None]) -> None:
-    async with runtime.database.write() as session:
-        await session.execute(delete(Lorebook).where(Lorebook.id == id))
+def _purge_row(kind: TrashKind) -> Purge:
+    """How something goes that is one row, with what belongs to it alone."""
+    row = TABLES[kind]
+
+    async def remove(runtime: Runtime, id: UUID, _check: Callable[[], None]) -> None:
+        async with runtime.database.write() as session:
+            await session.execute(delete(row).where(row.id == id))
+
+    return remove
 
 
-async def _purge_preset(runtime: Runtime, id: UUID, _check: Callable[[], None]) -> None:
-    async with runtime.database.write() as session:
-        await session.execute(delete(Preset).where(Preset.id == id))
-
-
-_PURGES: Mapping[TrashKind, Callable[[Runtime, UUID, Callable[[], None]], Awaitable[None]]] = {
+_PURGES: Mapping[TrashKind, Purge] = {
     "space": _purge_space,
     "conversation": _purge_conversation,
     "character": _purge_character,
-    "lorebook": _purge_lorebook,
-    "preset": _purge_preset,
+    **{kind: _purge_row(kind) for kind in ROWS},
 }
 
 

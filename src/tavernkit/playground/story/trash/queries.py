@@ -19,7 +19,10 @@ from tavernkit.playground.base.database.models import (
     Conversation,
     Lorebook,
     Message,
+    Persona,
+    PipelineProfile,
     Preset,
+    QuickReplySet,
     Space,
     SpaceMembership,
     TextContent,
@@ -28,7 +31,17 @@ from tavernkit.playground.story.access.personas import AUTHOR_NAME, with_locks
 from tavernkit.playground.story.conversations.queries import PREVIEW_CHARACTERS, preview
 from tavernkit.playground.story.retention import EXPIRED, RetentionPeriods
 
-TrashKind: TypeAlias = Literal["space", "conversation", "message", "character", "lorebook", "preset"]
+TrashKind: TypeAlias = Literal[
+    "space",
+    "conversation",
+    "message",
+    "character",
+    "lorebook",
+    "preset",
+    "persona",
+    "quick_reply_set",
+    "pipeline_profile",
+]
 
 TABLES: Mapping[TrashKind, Any] = {
     "space": Space,
@@ -37,12 +50,15 @@ TABLES: Mapping[TrashKind, Any] = {
     "character": Character,
     "lorebook": Lorebook,
     "preset": Preset,
+    "persona": Persona,
+    "quick_reply_set": QuickReplySet,
+    "pipeline_profile": PipelineProfile,
 }
 
 
 class TrashedItem(BaseModel):
     """Something in the trash. `place` is the space of a conversation, the conversation of a message, the kind of a
-    preset."""
+    preset, the title of a persona."""
 
     kind: TrashKind
     id: UUID
@@ -72,12 +88,8 @@ def belongs_to(kind: TrashKind, viewer: Viewer) -> ColumnElement[bool]:
             return Conversation.space_id.in_(select(Space.id).where(*here))
         case "message":
             return Message.id.in_(_messages_of(viewer))
-        case "character":
-            return _is_own(Character, viewer)
-        case "lorebook":
-            return Lorebook.owner_id == viewer.user_id
-        case "preset":
-            return _is_own(Preset, viewer)
+        case _:
+            return _is_own(TABLES[kind], viewer)
 
 
 def _is_own(row: Any, viewer: Viewer) -> ColumnElement[bool]:
@@ -103,7 +115,7 @@ def _messages_of(viewer: Viewer) -> Select[UUID]:
 
 def is_listed(kind: TrashKind, viewer: Viewer) -> ColumnElement[bool]:
     """True of what is in this person's own trash: an administrator's has what everybody uses, and nobody else's."""
-    own = viewer if kind in ("character", "preset") else Viewer(user_id=viewer.user_id)
+    own = Viewer(user_id=viewer.user_id) if kind in ("space", "conversation", "message") else viewer
     return and_(is_in_trash(TABLES[kind]), belongs_to(kind, own))
 
 
@@ -153,4 +165,7 @@ def _listed() -> Mapping[TrashKind, Select[str, str, str, UUID, datetime]]:
         "character": columns("character", Character, Character.name, none),
         "lorebook": columns("lorebook", Lorebook, Lorebook.name, none),
         "preset": columns("preset", Preset, Preset.name, Preset.kind),
+        "persona": columns("persona", Persona, Persona.name, Persona.title),
+        "quick_reply_set": columns("quick_reply_set", QuickReplySet, QuickReplySet.name, none),
+        "pipeline_profile": columns("pipeline_profile", PipelineProfile, PipelineProfile.name, none),
     }

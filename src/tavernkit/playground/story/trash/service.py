@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Lorebook, Preset, Space
+from tavernkit.playground.base.database.models import Conversation, Lorebook, PipelineProfile, Preset, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.realtime.bus import space_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
@@ -21,7 +21,10 @@ from tavernkit.playground.story.characters.service import return_character
 from tavernkit.playground.story.conversations.service import return_conversation
 from tavernkit.playground.story.lorebooks.links import append_book_event
 from tavernkit.playground.story.messages.service import restore_message
+from tavernkit.playground.story.personas.service import return_persona
+from tavernkit.playground.story.pipelines.queries import free_name as free_profile_name
 from tavernkit.playground.story.presets.queries import free_name
+from tavernkit.playground.story.quick_replies.service import return_set
 from tavernkit.playground.story.retention import EXPIRED, read_retention, request_purge
 from tavernkit.playground.story.trash.queries import (
     TABLES,
@@ -40,6 +43,9 @@ NAMES: Mapping[TrashKind, str] = {
     "character": _("character"),
     "lorebook": _("lorebook"),
     "preset": _("preset"),
+    "persona": _("persona"),
+    "quick_reply_set": _("set of quick replies"),
+    "pipeline_profile": _("profile"),
 }
 
 
@@ -131,10 +137,18 @@ async def _return_preset(session: AsyncSession, runtime: Runtime, row: Preset) -
     row.trashed_at, row.updated_at = None, runtime.clock()
 
 
+async def _return_profile(session: AsyncSession, runtime: Runtime, row: PipelineProfile) -> None:
+    row.name = await free_profile_name(session, row.owner_id, row.name)
+    row.trashed_at, row.updated_at = None, runtime.clock()
+
+
 _RETURNS: Mapping[TrashKind, Callable[[AsyncSession, Runtime, Any], Awaitable[None]]] = {
     "space": _return_space,
     "conversation": _return_conversation,
     "character": return_character,
     "lorebook": _return_lorebook,
     "preset": _return_preset,
+    "persona": return_persona,
+    "quick_reply_set": return_set,
+    "pipeline_profile": _return_profile,
 }

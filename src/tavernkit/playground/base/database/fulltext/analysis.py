@@ -179,14 +179,19 @@ class SearchQuery:
 
     def matches(self, folded: str) -> bool:
         """Whether a folded text has all terms."""
-        return bool(self.terms) and all(term.pattern.search(folded) for term in self.terms)
+        for term in self.terms:
+            if not term.pattern.search(folded):
+                return False
+        return bool(self.terms)
 
     def score(self, folded: str) -> float:
         """How well a text that matches does so: all words as they were typed, whole words, and how often."""
-        whole = sum(term.whole.search(folded) is not None for term in self.terms) / len(self.terms)
-        often = sum(min(len(term.pattern.findall(folded)), 5) for term in self.terms) / (5 * len(self.terms))
+        whole = often = 0
+        for term in self.terms:
+            whole += term.whole.search(folded) is not None
+            often += min(len(term.pattern.findall(folded)), 5)
         together = self._phrase is not None and self._phrase.search(folded) is not None
-        return 2.0 * together + whole + often
+        return 2.0 * together + (whole + often / 5) / len(self.terms)
 
     def spans(self, text: FoldedText) -> list[tuple[int, int]]:
         """Where the text matches, in order; what overlaps is one place."""

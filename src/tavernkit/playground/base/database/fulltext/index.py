@@ -32,6 +32,7 @@ from tavernkit.playground.base.database.models import (
     Space,
     TextContent,
 )
+from tavernkit.playground.base.storable import storable
 
 IN_MESSAGES, IN_LIBRARY = "m", "l"
 """What the scope of a document begins with: a search through one need not pass by the other."""
@@ -86,7 +87,7 @@ async def index_nouns(session: AsyncSession, noun: Noun, ids: Sequence[UUID]) ->
         delete(SearchDocument).where(noun.column.in_(ids)), execution_options={"synchronize_session": False}
     )
     found = (await session.execute(noun.rows(ids))).all()
-    rows = [(row.id, f"{IN_LIBRARY}{_scope(row.whose)}", *noun.text(row)) for row in found]
+    rows = [(row.id, f"{IN_LIBRARY}{_scope(row.whose)}", *map(storable, noun.text(row))) for row in found]
     tokens = await _analysed(session, [(scope, f"{title}\n{body}") for _, scope, title, body in rows])
     documents = [
         {noun.column.key: id, "scope": scope, "title": title, "body": body, "tokens": own}
