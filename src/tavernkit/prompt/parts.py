@@ -289,16 +289,17 @@ def joined(separator: str, texts: Iterable[str]) -> str:
     return SourcedText(whole, spans) if spans else whole
 
 
-def lines_joined(lines: Sequence[str], split: str = "") -> str:
+def lines_joined(lines: Sequence[str], split: str | None = None) -> str:
     """The lines that a text was `split` into, each of them changed; the breaks between them are those of that text, or
     else come from where the line before them comes from."""
-    if not any(isinstance(line, TracedText) for line in lines):
+    is_traced = any(isinstance(line, TracedText) for line in lines) if split is None else isinstance(split, TracedText)
+    if not is_traced:
         return "\n".join(lines)
     trail: list[SourceSpan] = []
     at, place = 0, -1
     for number, line in enumerate(lines):
         if number:
-            place = split.find("\n", place + 1)
+            place = -1 if split is None else split.find("\n", place + 1)
             if place >= 0 and isinstance(split, TracedText):
                 trail += [
                     (start + at, end + at, source) for start, end, source in _cut_out(split.trail, place, place + 1)

@@ -114,9 +114,10 @@ def _marked(ctx: Context, text: str, source: AnySource) -> str:
 
 def _from_card(ctx: Context, field: str) -> str:
     card = ctx.require_character()
-    return _marked(
-        ctx, getattr(card, field), FromCard(character=card.name, field=field, version=card.character_version)
-    )
+    text: str = getattr(card, field)
+    if not ctx.is_traced:
+        return text
+    return traced(text, FromCard(character=card.name, field=field, version=card.character_version))
 
 
 def _headed(ctx: Context, heading: str, text: str) -> str:
@@ -130,7 +131,7 @@ def _lore_blocks(ctx: Context, *, before: bool) -> None:
                 source=f"lore:{entry.id}",
                 stage="lore",
                 slot="lore_before" if before else "lore_after",
-                content=from_source(_marked(ctx, entry.content, _entry(part)), part),
+                content=from_source(traced(entry.content, _entry(part)) if ctx.is_traced else entry.content, part),
                 priority=entry.priority or 0,
                 token_budget_group="lore",
             )
@@ -173,7 +174,7 @@ def history(ctx: Context) -> None:
             source=source,
             slot="history",
             role=message.role,
-            content=_marked(ctx, message.content, _said(index, message)),
+            content=traced(message.content, _said(index, message)) if ctx.is_traced else message.content,
             name=None if message.name in the_two else message.name,
             attachments=message.attachments,
             message_metadata=message.metadata,
