@@ -99,7 +99,7 @@ async def grow(world: World, things: Things, count: int) -> None:
     for number in range(shown["version"], count):
         await post("/characters/{character_id}", {"version": number, "description": f"{number}"}, "PATCH")
         for _ in range(MESSAGES):
-            await post("/conversations/{conversation_id}/messages", {"content": f"{number}", "role": "system"})
+            await post("/conversations/{conversation_id}/messages", {"content": f"Lamp {number}", "role": "system"})
         await post("/messages/{message_id}/swipes", {"content": f"{number}"})
         await post(f"/conversations/{{conversation_id}}/variables/{number}", {"value": number}, "PUT")
         await post("/conversations/{conversation_id}/generate", {})
