@@ -18,6 +18,8 @@ from tests.support.hanging import HANG_SECONDS
 
 LEFT = "signal is aborted without reason"
 """What the browser says about a request that Turbo leaves because another form takes its place."""
+UNSENT = re.compile("ERR_CONNECTION_REFUSED.*/read_position")
+"""What it says when a server stops before the page has reported what was read, as at the end of a test."""
 EMPTY = "/health"
 """An address of the server that has nothing of the application's pages in it."""
 expect.set_options(timeout=HANG_SECONDS * 1000)
@@ -107,6 +109,7 @@ class Profile:
         if (
             LEFT not in problem
             and BLOCKED_WORKER not in problem
+            and not UNSENT.search(problem)
             and (expected is None or not re.search(expected, problem))
         ):
             self.problems.append(problem)

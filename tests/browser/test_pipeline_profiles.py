@@ -252,7 +252,7 @@ def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_
     expect(page.get_by_role("heading", name=f"{name} (copy)")).to_be_visible()
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    page.wait_for_url("**/pipelines")
+    page.wait_for_url("**/pipelines?trashed=**")
     expect(page.get_by_role("link", name=f"{name} (copy)")).to_have_count(0)
     page.locator("input[type=file]").set_input_files(file)
     expect(page.locator("#imported")).to_contain_text(f"diary.json was imported as {name} 2")

@@ -10,14 +10,14 @@ from scripts import translations
 from tavernkit.playground.base.languages import LANGUAGES
 from tests.docs.unmarked import FRONTEND, Found, in_python, in_scripts, in_templates
 
-KEY = "a key of the keyboard"
 RECORD = "the records of steps are in English, as the library writes them"
 OWN = "what a new profile begins with; it is the person's own text from then on"
 NAMES = {
     "TavernKit": "the name of the application",
     "settings.json": "the name of a file",
     **dict.fromkeys(("SillyTavern", "RisuAI"), "the name of another application"),
-    **dict.fromkeys(("Ctrl F", "Ctrl K", "Enter", "Shift Enter", "Ctrl Enter", "Alt Enter", "Esc"), KEY),
+    "Aa": "letters that show a colour scheme",
+    "Ottoline": "the name of a bundled character",
     **dict.fromkeys(("Notes", "Note down what was said last"), OWN),
     "Say one word": "what a model is asked to find out whether it answers",
     "Shorten the memory or the prompts, or raise the context size": "part of an error of the library",

@@ -29,10 +29,17 @@ async def test_an_empty_database_is_brought_up_to_date_once(empty_database_url: 
 
 
 async def test_the_migrations_make_what_the_models_say(empty_database_url: str, tmp_path: Path) -> None:
+    # SQLite's full text index has tables that are no models, and PostgreSQL's has indexes.
+    only_here = ("search_index",) if "sqlite" in empty_database_url else ()
+    only_there = ("ix_search_documents_tokens", "ix_search_documents_scope") if only_here else ()
+    options = {
+        "include_name": lambda name, kind, _: kind != "table" or not name.startswith(only_here),
+        "include_object": lambda _, name, *__: name not in only_there,
+    }
     async with open_story(empty_database_url, tmp_path) as play:
         async with play.runtime.database.engine.connect() as connection:
             difference = await connection.run_sync(
-                lambda sync: compare_metadata(MigrationContext.configure(sync), Base.metadata)
+                lambda sync: compare_metadata(MigrationContext.configure(sync, opts=options), Base.metadata)
             )
         assert difference == []
 

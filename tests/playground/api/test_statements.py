@@ -57,6 +57,10 @@ async def test_statements_do_not_grow_with_the_rows(sqlite_url: str, tmp_path: P
         await things.get("pipeline_run_id")
         await things.get("run_id")
         await things.get("tag")
+        # What a search does not find, among messages or in the library, is not read.
+        await world.owner("POST", "/personas", json={"name": "Lamp"})
+        lamp = {"content": "The lamp is lit.", "role": "system"}
+        await world.owner("POST", await things.filled("/conversations/{conversation_id}/messages"), json=lamp)
         await grow(world, things, FEW)
         few = await counts(world, things)
         await grow(world, things, MANY)

@@ -42,9 +42,10 @@ class ConversationItem(ConversationOut):
         return cls.of_row(row.conversation, last_text=row.last_text, unread=row.is_unread)
 
 
-class PublicConversationItem(ConversationItem):
+class PublicConversationItem(ConversationOut):
     """A conversation that everybody with an account may read."""
 
+    last_text: str | None = Field(description="The beginning of its newest message.")
     space_name: str
     owner_name: str = Field(description="The name of who owns the space.")
 
