@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from tavernkit.errors import ParseError
@@ -77,6 +78,9 @@ class GuardedRoute(APIRoute):
                     await check(request)
             try:
                 return await handle(_LimitedRequest(request, limit))
+            except ClientDisconnect:
+                # Nobody reads the answer: somebody left the page while it was sending.
+                return Response(status_code=400)
             except HTTPException as error:
                 # The framework takes whatever is raised while it reads a body for a body that cannot be read.
                 if isinstance(error.__cause__, Refused):
