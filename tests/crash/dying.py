@@ -20,7 +20,7 @@ __all__ = ["crash", "die_everywhere"]
 TIMED = {"extend_leases", "checkpoint_run"}
 """What a timer writes while a reply goes on: such a reply is held until it has been written."""
 SWEEPING = ("sweep", "remove_unused_blocks", "_remove", "_note_end")
-"""How the writes of a sweep begin, which a worker makes once it is up, whatever is played; `test_sweep_points` has them."""
+"""How the names of a sweep's writes begin. A worker sweeps once it is up; `test_sweep_points` has these deaths."""
 
 
 def die_everywhere(stage: Stage, turn: Turn, subtests: pytest.Subtests) -> None:
