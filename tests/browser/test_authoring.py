@@ -119,6 +119,8 @@ def export(page: Page, folder: Path) -> Mapping[str, list[Path]]:
         if at:
             page.get_by_role("link", name=at).first.click()
             page.wait_for_url(f"**{place}/*-*")
+            # What Turbo has kept of the page is shown first; a link in it is gone with the page that takes its place.
+            expect(page.locator("html[aria-busy=true]")).to_have_count(0)
         with page.expect_download() as download:
             page.get_by_role("link", name=link, exact=True).first.click()
         file = folder / download.value.suggested_filename
