@@ -43,7 +43,8 @@ def die_everywhere(stage: Stage, turn: Turn, subtests: pytest.Subtests) -> None:
         with subtests.test(f"{interrupting}, then {place}"):
             stories.append(stage.player.begin(turn))
             crash(stage, stories[-1], interrupting, place)
-    assert asyncio.run(find_problems(stage.database_url, stories)) == []
+    problems = asyncio.run(find_problems(stage.database_url, stories))
+    assert problems == [], problems
     assert "Traceback" not in stage.logged(since=began)
 
 
