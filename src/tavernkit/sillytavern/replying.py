@@ -13,6 +13,7 @@ from tavernkit.lore.verdicts import LazyVerdicts, LoreVerdict
 from tavernkit.macros.variables import VariablesStore
 from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, snapshot
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.reasons import BY_KEY
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
 from tavernkit.sillytavern.macros.engine import EngineName
@@ -79,7 +80,7 @@ def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
             key=verdict.key,
         )
         for verdict in world.verdicts
-        if verdict.cause or verdict.key or verdict.near_miss
+        if verdict.cause or verdict.key or (verdict.near_miss is not None and verdict.near_miss.kind in BY_KEY)
     ]
 
 
