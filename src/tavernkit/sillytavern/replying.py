@@ -16,6 +16,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.reasons import BY_KEY
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.findings import findings_of
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
@@ -54,6 +55,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         **fields,
         dialect=scene.dialect,
         lore=() if world is None else LazyVerdicts(partial(_verdicts, world)),
+        findings=findings_of(ctx, scene, fields["variables"]),
         timed=None if world is None else world.timed,
         settings=story.settings,
         regex_scripts=story.regex_scripts,

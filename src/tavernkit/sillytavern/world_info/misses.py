@@ -57,7 +57,9 @@ class NearMisses:
             case "disabled":
                 return self._switched_off(place, entry)
             case "secondary_logic":
-                kind: MissKind = "secondary_found" if verdict.logic in (Logic.NOT_ALL, Logic.NOT_ANY) else "secondary_missing"
+                kind: MissKind = (
+                    "secondary_found" if verdict.logic in (Logic.NOT_ALL, Logic.NOT_ANY) else "secondary_missing"
+                )
                 found_at = self._message_at(verdict.place)
                 return NearMiss(kind=kind, key=verdict.key or "", keys=verdict.unmet, message=found_at)
             case "delay":
@@ -92,6 +94,15 @@ class NearMisses:
             if depth is not None and depth > visible and (nearest is None or depth < (nearest.depth or 0)):
                 nearest = NearMiss(kind="depth", key=key.raw, depth=depth, message=self._message(depth - 1))
         return nearest or self._by_recursion(place, "recursion")
+
+    def _by_secondary(self, verdict: WorldInfoVerdict) -> NearMiss:
+        is_excluded = verdict.logic in (Logic.NOT_ALL, Logic.NOT_ANY)
+        return NearMiss(
+            kind="secondary_found" if is_excluded else "secondary_missing",
+            key=verdict.key or "",
+            keys=verdict.unmet,
+            message=self._message_at(verdict.place),
+        )
 
     def _by_recursion(self, place: int, kind: MissKind) -> NearMiss | None:
         for key in self._literal_keys(place) if self._contents else ():
