@@ -370,7 +370,7 @@ class Execution:
 
 def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
     prompt = fitting_prompt(inputs)
-    return prompt, record_of(prompt)
+    return prompt, record_of(prompt).with_inputs(prompt)
 
 
 IDLE_SECONDS = 1.0
