@@ -80,11 +80,11 @@ class InputsRecord(Value, frozen=True, kw_only=True):
 
 
 class InputsParts(Value, frozen=True, kw_only=True):
-    """What kept inputs name by hash: documents, texts of messages, and the bytes of pictures."""
+    """What kept inputs name by hash: documents, texts of messages, and the bytes of pictures and tokenizers."""
 
     documents: Mapping[str, Json]
     texts: Mapping[str, str]
-    pictures: Mapping[str, bytes] = {}
+    files: Mapping[str, bytes] = {}
 
 
 class WrittenPreset(Value, frozen=True, kw_only=True):
@@ -477,11 +477,11 @@ async def read_kept(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, I
     document, block, blob = models.PromptDocument, models.PromptBlock, models.Blob
     documents = await session.execute(select(document.sha256, document.content).where(document.sha256.in_(keys)))
     texts = await session.execute(select(block.sha256, block.content).where(block.sha256.in_(keys)))
-    pictures = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys)))
+    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys)))
     parts = InputsParts(
         documents={key: json.loads(unpacked(content)) for key, content in documents},
-        texts=dict(texts.tuples()),
-        pictures=dict(pictures.tuples()),
+        texts={row.sha256: row.content for row in texts},
+        files={row.sha256: row.data for row in files},
     )
     return turn_from(json.loads(unpacked(row.content))), parts
 
@@ -623,7 +623,7 @@ class _Reader:
         )
 
     def _attachment(self, written: WrittenAttachment) -> Attachment:
-        data = self._parts.pictures.get(written.sha256)
+        data = self._parts.files.get(written.sha256)
         if data is None:
             raise UnreadableInputsError(
                 f"The picture {written.title or written.sha256[:8]} was deleted. The prompt cannot be built without it."
