@@ -20,6 +20,7 @@ from tavernkit.cli import (
     playground,
     preset,
     prompt,
+    replay,
     tokens,
 )
 from tavernkit.cli.errors import ErrorReporting
@@ -58,6 +59,7 @@ app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
 app.command("explain")(explain.explain_request)
+app.command("replay")(replay.replay_run)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)

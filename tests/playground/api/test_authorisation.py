@@ -181,7 +181,7 @@ TABLE = {
         "GET /conversations/{conversation_id}/pipeline_runs", "GET /pipeline_runs/{pipeline_run_id}",
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
-        "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
+        "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare", "POST /runs/{run_id}/replay",
         "POST /conversations/{conversation_id}/preview", "GET /conversations/{conversation_id}/injections",
         "GET /conversations/{conversation_id}/toggles",
         "PUT /spaces/{space_id}/pin", "DELETE /spaces/{space_id}/pin", "PUT /spaces/{space_id}/tags",

@@ -177,9 +177,7 @@ async def _change_the_rules(story: PromptStory, turn: int) -> None:
             story.conversation_id = branch.id
 
 
-async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(database_url: str, tmp_path: Path) -> None:
     """On both databases: what is kept there is read back from there."""
     thinking = (
         ThoughtDelta(thought="She is "),

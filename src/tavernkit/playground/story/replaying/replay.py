@@ -14,14 +14,16 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import __version__
 from tavernkit.extensions import loaded_extensions
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Run, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
-from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.previews.service import in_preview, prompt_of, read_prompt
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
@@ -293,3 +295,11 @@ def read_run_file(data: bytes) -> KeptRun:
         parts=InputsParts(documents=file.documents, texts=file.texts, files=files),
         stream=None if file.stream is None else stream_from(file.stream),
     )
+
+
+async def owner_of_run(runtime: Runtime, run_id: UUID) -> Viewer:
+    """The owner of the space in which a run was, for whom commands act."""
+    async with runtime.database.read() as session:
+        query = select(Space.owner_id).join(Conversation, Conversation.space_id == Space.id)
+        owner_id = await session.scalar(query.join(Run, Run.conversation_id == Conversation.id).where(Run.id == run_id))
+    return Viewer(user_id=existing(owner_id, _("run")))
