@@ -1,8 +1,8 @@
 """What a prompt was built from, kept so that it can be built again after everything that it names has changed.
 
-Each document (a card, a lorebook, a preset, the settings) is kept once by the hash of its JSON, compressed; messages
-are kept in groups, by the hashes of their texts, which are among the blocks of prompts. What belongs to one prompt
-alone is small. Pictures and tokenizer files are named, not kept: they stay as long as messages and providers have them.
+Each document (a card, a lorebook, a preset, the settings, a text) is kept once by the hash of its JSON, compressed;
+messages are kept in groups, by the hashes of their texts. What belongs to one prompt alone is small. Pictures and
+tokenizer files are named, not kept: they stay as long as messages and providers have them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tavernkit.extensions import loaded_extensions
 from tavernkit.injections import InjectionPosition
 from tavernkit.lore import Book
 from tavernkit.playground.base.database import models
-from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, SameBook
 from tavernkit.playground.story.presets.queries import KINDS, MODULE, RISUAI, AnyPreset, kind_of
 from tavernkit.playground.story.prompting.cast import PromptCast
@@ -72,18 +72,16 @@ class KeptDocument(Value, frozen=True, kw_only=True):
 
 
 class InputsRecord(Value, frozen=True, kw_only=True):
-    """What a prompt was built from, ready to be written down; documents and texts by their hashes."""
+    """What a prompt was built from, ready to be written down; documents by their hashes."""
 
     content: bytes
     documents: Mapping[str, KeptDocument]
-    texts: Mapping[str, str]
 
 
 class InputsParts(Value, frozen=True, kw_only=True):
-    """What kept inputs name by hash: documents, texts of messages, and the bytes of pictures and tokenizers."""
+    """What kept inputs name by hash: documents, and the bytes of pictures and tokenizers."""
 
     documents: Mapping[str, Json]
-    texts: Mapping[str, str]
     files: Mapping[str, bytes] = {}
 
 
@@ -253,9 +251,7 @@ def kept_inputs(inputs: PromptInputs) -> InputsRecord:
     """Everything that the prompt is built from."""
     writer = _Writer()
     turn = writer.turn(inputs)
-    return InputsRecord(
-        content=zlib.compress(_bytes(msgspec.to_builtins(turn))), documents=writer.documents, texts=writer.texts
-    )
+    return InputsRecord(content=zlib.compress(_bytes(msgspec.to_builtins(turn))), documents=writer.documents)
 
 
 class _Writer:
@@ -263,7 +259,6 @@ class _Writer:
 
     def __init__(self) -> None:
         self.documents: dict[str, KeptDocument] = {}
-        self.texts: dict[str, str] = {}
 
     def turn(self, inputs: PromptInputs) -> WrittenTurn:
         target, zone = inputs.replaces, inputs.now.tzinfo
@@ -396,12 +391,7 @@ class _Writer:
         )
 
     def _text(self, text: str) -> str | tuple[str, ...]:
-        """A longer text as its hash, unless databases could not keep it as it is."""
-        if len(text) <= SHORT or storable(text) != text:
-            return (text,)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        self.texts[key] = text
-        return key
+        return (text,) if len(text) <= SHORT else self._put(text)
 
     def _put(self, value: object, *, has_parts: bool = False) -> str:
         key, content = _document(value)
@@ -443,7 +433,7 @@ def unpacked(content: bytes) -> str:
 
 
 async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord) -> None:
-    """Write down what the prompt of a run was built from, but for its texts; the prompt is written already."""
+    """Write down what the prompt of a run was built from,; the prompt is written already."""
     query = select(models.PromptDocument.sha256).where(models.PromptDocument.sha256.in_(record.documents))
     known = set(await session.scalars(query))
     missing = [
@@ -458,7 +448,7 @@ async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord)
 
 
 async def hashes_in(session: AsyncSession, contents: Iterable[bytes]) -> set[str]:
-    """The documents and texts that kept inputs name, and those that these name."""
+    """The documents that kept inputs name, and those that these name."""
     found = {key for content in contents for key in HASH.findall(unpacked(content))}
     query = select(models.PromptDocument.content).where(
         models.PromptDocument.sha256.in_(found), models.PromptDocument.has_parts
@@ -474,13 +464,11 @@ async def read_kept(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, I
     if row is None:
         return None
     keys = await hashes_in(session, [row.content])
-    document, block, blob = models.PromptDocument, models.PromptBlock, models.Blob
+    document, blob = models.PromptDocument, models.Blob
     documents = await session.execute(select(document.sha256, document.content).where(document.sha256.in_(keys)))
-    texts = await session.execute(select(block.sha256, block.content).where(block.sha256.in_(keys)))
     files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys)))
     parts = InputsParts(
         documents={key: json.loads(unpacked(content)) for key, content in documents},
-        texts={row.sha256: row.content for row in texts},
         files={row.sha256: row.data for row in files},
     )
     return turn_from(json.loads(unpacked(row.content))), parts
@@ -615,7 +603,7 @@ class _Reader:
         content = written.content
         return Message(
             role=written.role,
-            content=_found(self._parts.texts, content) if isinstance(content, str) else "".join(content),
+            content=self.document(content, str) if isinstance(content, str) else "".join(content),
             name=written.name,
             send_date=written.date,
             metadata=written.metadata,
@@ -625,9 +613,9 @@ class _Reader:
     def _attachment(self, written: WrittenAttachment) -> Attachment:
         data = self._parts.files.get(written.sha256)
         if data is None:
-            raise UnreadableInputsError(
-                f"The picture {written.title or written.sha256[:8]} was deleted. The prompt cannot be built without it."
-            )
+            name = written.title or written.sha256[:8]
+            sentence = _("The picture {name} was deleted. The prompt cannot be built without it.", name=name)
+            raise UnreadableInputsError(sentence)
         return Attachment(
             mime_type=written.media_type,
             data=data,

@@ -229,8 +229,7 @@ class PromptRecord(Value, frozen=True, kw_only=True):
 
     def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
         """The same, with what the prompt was built from."""
-        inputs = kept_inputs(prompt.inputs)
-        return self.with_(inputs=inputs, texts={**inputs.texts, **self.texts})
+        return self.with_(inputs=kept_inputs(prompt.inputs))
 
 
 def record_of(prompt: BuiltPrompt) -> PromptRecord:

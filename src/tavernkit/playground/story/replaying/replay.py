@@ -259,7 +259,6 @@ def write_run(kept: KeptRun) -> bytes:
         "request": kept.request,
         "inputs": msgspec.to_builtins(kept.turn),
         "documents": kept.parts.documents,
-        "texts": kept.parts.texts,
         "files": {key: b64encode(data).decode() for key, data in kept.parts.files.items()},
         "stream": msgspec.to_builtins(kept.stream),
     }
@@ -273,7 +272,6 @@ class _File(Value, frozen=True, kw_only=True):
     request: Mapping[str, Json]
     inputs: Mapping[str, Json]
     documents: Mapping[str, Json]
-    texts: Mapping[str, str]
     files: Mapping[str, str]
     stream: Mapping[str, Json] | None
 
@@ -292,7 +290,7 @@ def read_run_file(data: bytes) -> KeptRun:
         fingerprint=file.fingerprint,
         request=file.request,
         turn=turn_from(file.inputs),
-        parts=InputsParts(documents=file.documents, texts=file.texts, files=files),
+        parts=InputsParts(documents=file.documents, files=files),
         stream=None if file.stream is None else stream_from(file.stream),
     )
 
