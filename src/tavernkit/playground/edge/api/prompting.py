@@ -13,7 +13,6 @@ from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, do
 from tavernkit.playground.story.previews import service
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.prompting.cast import Platform
-from tavernkit.playground.story.replaying.replay import replay_run
 from tavernkit.prompt.parts import LoreCause
 
 
@@ -165,42 +164,6 @@ class ComparisonOut(BaseModel):
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
 
 
-class DifferenceOut(BaseModel):
-    """The first place in which what was kept and what was built again differ."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    place: str = Field(description="Such as `messages[3].content:120`: the character, in a text.")
-    kept: str
-    rebuilt: str
-
-
-class ReplayedReplyOut(BaseModel):
-    """What the recorded stream of the provider becomes."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    is_same: bool = Field(description="Whether text, reasoning and changes of the state are those of then.")
-    text: str
-    reasoning: str
-    difference: DifferenceOut | None
-
-
-class ReplayOut(BaseModel):
-    """A prompt that was built again from what was kept of its run."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    run_id: UUID
-    is_same: bool = Field(description="Whether the request is the same, to the byte.")
-    fingerprint: str = Field(description="Of the request that was sent.")
-    rebuilt_fingerprint: str
-    tavernkit: str = Field(description="The version that has built the prompt.")
-    difference: DifferenceOut | None
-    reasons: list[str] = Field(description="What is not as it was then.")
-    reply: ReplayedReplyOut | None = Field(description="Null where the stream was not recorded.")
-
-
 class PreviewIn(StrictModel):
     """Which prompt to look at."""
 
@@ -227,12 +190,6 @@ async def compare_prompts(caller: ApiCaller, run_id: RunId, other: Other) -> Com
     """What has changed from another run's prompt to this one's, block by block."""
     changes = await service.compare_prompts(*caller, other, run_id)
     return ComparisonOut(before=other, after=run_id, changes=[PromptChangeOut.of(change) for change in changes])
-
-
-@router.post("/runs/{run_id}/replay", responses=documented(409))
-async def replay(caller: ApiCaller, run_id: RunId) -> ReplayOut:
-    """Build the prompt of a run again from what was kept, and compare. No model is asked, and nothing is written."""
-    return ReplayOut.model_validate(await replay_run(*caller, run_id))
 
 
 @router.post("/conversations/{conversation_id}/preview", responses=documented(409))

@@ -79,10 +79,12 @@ class InputsRecord(Value, frozen=True, kw_only=True):
 
 
 class InputsParts(Value, frozen=True, kw_only=True):
-    """What kept inputs name by hash: documents, and the bytes of pictures and tokenizers."""
+    """What kept inputs name by hash: documents, and the bytes of pictures and tokenizers.
+    `books` are those that were read already."""
 
     documents: Mapping[str, Json]
     files: Mapping[str, bytes] = {}
+    books: dict[str, Book] = {}
 
 
 class WrittenPreset(Value, frozen=True, kw_only=True):
@@ -458,18 +460,33 @@ async def hashes_in(session: AsyncSession, contents: Iterable[bytes]) -> set[str
     return found
 
 
-async def read_kept(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, InputsParts] | None:
+class KnownParts(Value, frozen=True, kw_only=True):
+    """What was read for one prompt, and need not be read for the next."""
+
+    documents: dict[str, Json] = {}
+    books: dict[str, Book] = {}
+
+
+async def read_kept(
+    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+) -> tuple[WrittenTurn, InputsParts] | None:
     """What the prompt of a run was built from; None where it was not kept."""
     row = await session.get(models.PromptInputRecord, run_id)
     if row is None:
         return None
     keys = await hashes_in(session, [row.content])
+    documents = {} if known is None else known.documents
     document, blob = models.PromptDocument, models.Blob
-    documents = await session.execute(select(document.sha256, document.content).where(document.sha256.in_(keys)))
-    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys)))
+    missing = keys - documents.keys()
+    for key, content in await session.execute(
+        select(document.sha256, document.content).where(document.sha256.in_(missing))
+    ):
+        documents[key] = json.loads(unpacked(content))
+    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys - documents.keys())))
     parts = InputsParts(
-        documents={key: json.loads(unpacked(content)) for key, content in documents},
+        documents=documents,
         files={row.sha256: row.data for row in files},
+        books={} if known is None else known.books,
     )
     return turn_from(json.loads(unpacked(row.content))), parts
 
@@ -539,7 +556,6 @@ class _Reader:
 
     def __init__(self, parts: InputsParts) -> None:
         self._parts = parts
-        self._books: dict[str, Book] = {}
 
     def document(self, key: str, kind: type[T]) -> T:
         return _read(_found(self._parts.documents, key), kind)
@@ -583,9 +599,10 @@ class _Reader:
 
     def book(self, key: str) -> Book:
         """The book of that hash, the same one each time: what is known of a book is known by what it is."""
-        if key not in self._books:
-            self._books[key] = self.document(key, Book)
-        return self._books[key]
+        books = self._parts.books
+        if key not in books:
+            books[key] = self.document(key, Book)
+        return books[key]
 
     def candidate(self, key: str) -> PromptCandidate:
         written = self.document(key, WrittenCandidate)

@@ -29,6 +29,7 @@ from tavernkit.playground.story.previews.service import in_preview, prompt_of, r
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs_kept import (
     InputsParts,
+    KnownParts,
     UnreadableInputsError,
     WrittenTurn,
     inputs_from,
@@ -116,10 +117,12 @@ async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptRun:
     )
 
 
-async def kept_of(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, InputsParts]:
+async def kept_of(
+    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+) -> tuple[WrittenTurn, InputsParts]:
     """What the prompt of a run was built from; refused where it was not kept."""
     try:
-        kept = await read_kept(session, run_id)
+        kept = await read_kept(session, run_id, known)
     except UnreadableInputsError as error:
         raise Refused("conflict", str(error)) from error
     if kept is None:
