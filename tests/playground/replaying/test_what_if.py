@@ -78,7 +78,7 @@ async def test_entries_gained_and_lost_are_named_turn_by_turn(sqlite_url: str, t
     # With depth 1 an entry is found in the message alone; the ferry stays for two messages.
     assert _by_turn(deeper)[:2] == [NOTHING, (["Harbour"], [])]
     assert deeper.lost == 0
-    assert _by_turn(off) == [NOTHING, NOTHING, *[([], ["Ferry"])] * 2, NOTHING]
+    assert _by_turn(off) == [NOTHING, NOTHING, ([], ["Ferry"]), NOTHING, NOTHING]
     assert _by_turn(other)[:2] == [([], ["Harbour"]), (["Harbour"], [])]
     # What it says has the key of the other one.
     assert _by_turn(added) == [NOTHING, (["Harbour", "Harbour"], [])]
