@@ -36,10 +36,10 @@ from tavernkit.playground.edge.api.pipelines import router as pipeline_profiles_
 from tavernkit.playground.edge.api.pipelines import runs_router as pipeline_runs_api
 from tavernkit.playground.edge.api.presets import router as presets_api
 from tavernkit.playground.edge.api.prompting import router as prompts_api
-from tavernkit.playground.edge.api.replaying import router as replaying_api
 from tavernkit.playground.edge.api.providers import router as providers_api
 from tavernkit.playground.edge.api.quick_replies import conversation_router as quick_replies_used_api
 from tavernkit.playground.edge.api.quick_replies import router as quick_replies_api
+from tavernkit.playground.edge.api.replaying import router as replaying_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.scripts import router as scripts_api

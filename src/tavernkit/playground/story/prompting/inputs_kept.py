@@ -436,7 +436,7 @@ def unpacked(content: bytes) -> str:
 
 async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord) -> None:
     """Write down what the prompt of a run was built from,; the prompt is written already."""
-    query = select(models.PromptDocument.sha256).where(models.PromptDocument.sha256.in_(record.documents))
+    query = select(models.InputDocument.sha256).where(models.InputDocument.sha256.in_(record.documents))
     known = set(await session.scalars(query))
     missing = [
         {"sha256": key, **msgspec.structs.asdict(document)}
@@ -445,15 +445,15 @@ async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord)
     ]
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        await session.execute(insert(models.PromptDocument).on_conflict_do_nothing(), missing)
+        await session.execute(insert(models.InputDocument).on_conflict_do_nothing(), missing)
     await session.merge(models.PromptInputRecord(run_id=run_id, content=record.content))
 
 
 async def hashes_in(session: AsyncSession, contents: Iterable[bytes]) -> set[str]:
     """The documents that kept inputs name, and those that these name."""
     found = {key for content in contents for key in HASH.findall(unpacked(content))}
-    query = select(models.PromptDocument.content).where(
-        models.PromptDocument.sha256.in_(found), models.PromptDocument.has_parts
+    query = select(models.InputDocument.content).where(
+        models.InputDocument.sha256.in_(found), models.InputDocument.has_parts
     )
     for content in await session.scalars(query):
         found.update(HASH.findall(unpacked(content)))
@@ -476,7 +476,7 @@ async def read_kept(
         return None
     keys = await hashes_in(session, [row.content])
     documents = {} if known is None else known.documents
-    document, blob = models.PromptDocument, models.Blob
+    document, blob = models.InputDocument, models.Blob
     missing = keys - documents.keys()
     for key, content in await session.execute(
         select(document.sha256, document.content).where(document.sha256.in_(missing))

@@ -25,7 +25,7 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.previews.service import in_preview, prompt_of, read_prompt
+from tavernkit.playground.story.previews.service import in_preview, read_prompt
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs_kept import (
     InputsParts,
@@ -37,7 +37,7 @@ from tavernkit.playground.story.prompting.inputs_kept import (
     read_kept,
     turn_from,
 )
-from tavernkit.playground.story.prompting.records import record_of, request_fingerprint
+from tavernkit.playground.story.prompting.records import document_of, fingerprint_of
 from tavernkit.playground.story.prompting.replies import HeardReply, StoredReply, make_reply
 from tavernkit.playground.story.prompting.streams_kept import StreamRecord, read_stream, stream_from
 from tavernkit.playground.story.providers.tokenizers import estimator_of_file
@@ -170,7 +170,7 @@ def _circumstances(turn: WrittenTurn) -> Iterator[str]:
 
 def _compared(kept: KeptRun, estimator: TokenEstimator, reasons: tuple[str, ...]) -> Replay:
     prompt = build_prompt(inputs_from(kept.turn, kept.parts, estimator))
-    rebuilt = request_fingerprint(prompt)
+    rebuilt = fingerprint_of(prompt)
     is_same = rebuilt == kept.fingerprint
     reply = None if kept.stream is None else _reply(prompt, kept.stream)
     is_whole = is_same and (reply is None or reply.is_same)
@@ -188,7 +188,7 @@ def _compared(kept: KeptRun, estimator: TokenEstimator, reasons: tuple[str, ...]
 
 def _difference(kept: KeptRun, prompt: BuiltPrompt) -> Difference:
     """The first difference, in what people may see of both."""
-    shown = prompt_of(record_of(prompt)).request
+    shown = document_of(prompt).request
     found = first_difference(kept.request, shown)
     return found or Difference(place="", kept=_("hidden from people"), rebuilt=_("hidden from people"))
 

@@ -39,14 +39,13 @@ from tavernkit.playground.story.previews.service import (
     PreviewKind,
     in_preview,
     next_inputs,
-    prompt_of,
     read_prompt,
+    unsent_prompt,
 )
 from tavernkit.playground.story.prompting.building import LORE_TIMERS, build_prompt, timer, timers_in
 from tavernkit.playground.story.prompting.fitting import part_name
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.inputs_kept import KnownParts, inputs_from
-from tavernkit.playground.story.prompting.records import record_of
 from tavernkit.playground.story.replaying.changes import TriedChange, WhatIf, prepared
 from tavernkit.playground.story.replaying.replay import estimator_in, kept_of
 from tavernkit.prompt.tokens import default_estimator
@@ -178,7 +177,7 @@ async def next_what_if(
 
     def build() -> NextWhatIf:
         found, after = chain.turn(inputs, price)
-        return NextWhatIf(change=found, prompt=prompt_of(record_of(build_prompt(after).with_(stages=()))))
+        return NextWhatIf(change=found, prompt=unsent_prompt(after))
 
     return await in_preview(build)
 
@@ -189,7 +188,7 @@ async def changed_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, change:
     async with runtime.database.read() as session:
         tried = TriedChange(await prepared(session, viewer, change))
     inputs, _price = await _kept_inputs(runtime, run_id, KnownParts())
-    return await in_preview(lambda: prompt_of(record_of(build_prompt(tried.on(inputs)).with_(stages=())), run_id))
+    return await in_preview(lambda: unsent_prompt(tried.on(inputs), run_id))
 
 
 class _Chain:
