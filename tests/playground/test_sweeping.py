@@ -1,6 +1,7 @@
 """What nothing refers to any more is removed, and everything that something refers to stays."""
 
 import asyncio
+import sqlite3
 import sys
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -28,6 +29,8 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_message
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
+from tavernkit.playground.story.search.documents import SearchFilters
+from tavernkit.playground.story.search.queries import search
 from tavernkit.playground.story.sweeping.service import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.realtime.listening import Page
 from tests.playground.stories import Story, open_story
@@ -105,6 +108,27 @@ async def test_a_text_that_was_edited_away_is_gone_and_others_stay(database_url:
             assert b"Shared." in written
             assert SHORT.encode() not in written
             assert b"nobody may know" not in written
+
+
+async def test_the_words_of_a_deleted_message_leave_the_search_index(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_story(sqlite_url, tmp_path) as story:
+        # Many small writes, so that the index is in pieces when the words go.
+        (secret,) = await story.narrate("Zyxomma quagswagging")
+        await story.narrate(*(f"Nothing of importance {number}" for number in range(20)))
+        await edit_message(story.runtime, story.viewer, secret.id, content="Nothing at all.", revision=None)
+
+        def pieces() -> int:
+            with sqlite3.connect(tmp_path / "t.db") as connection:
+                blocks = connection.execute("SELECT block FROM search_index_data").fetchall()
+            return sum(b"quagswagging" in block or b"zyxomma" in block for (block,) in blocks)
+
+        assert pieces() > 0
+        await swept(story)
+        assert pieces() == 0
+        assert (
+            len((await search(story.runtime, story.viewer, "nothing", SearchFilters(), after=None, limit=50)).results)
+            > 20
+        )
 
 
 async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from tavernkit.playground.story.prompting.inputs import (
     SWIPE_ID,
     PromptInputs,
 )
+from tavernkit.playground.story.prompting.inputs_kept import InputsRecord, keep_inputs, kept_inputs
 from tavernkit.playground.story.prompting.on_risuai import card_of, lore_of
 from tavernkit.playground.story.prompting.presets import PRESET
 from tavernkit.playground.story.prompting.rows import LoreRow, MessageRow, PromptRows
@@ -94,11 +95,17 @@ class PromptDocument(Value, frozen=True, kw_only=True):
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `report` is what is asked of many prompts at once."""
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once. `inputs` is what it was
+    built from, where it is to be built again."""
 
     packed: Packed
     report: dict[str, Any]
     fingerprint: str
+    inputs: InputsRecord | None = None
+
+    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+        """The same, with what the prompt was built from."""
+        return self.with_(inputs=kept_inputs(prompt.inputs))
 
 
 def document_of(prompt: BuiltPrompt) -> PromptDocument:
@@ -230,12 +237,13 @@ def _card_books(inputs: PromptInputs, *, is_risuai: bool) -> dict[str, UUID]:
 
 def _entries_on_risuai(inputs: PromptInputs) -> Iterator[LoreRow]:
     """The entries of lorebooks, which are the chat's there, and numbered behind those of the card."""
-    number = len(card_of(inputs).lore)
+    before = len(card_of(inputs).lore)
     for book in lore_of(inputs):
-        lorebook_id = inputs.books.ids[str(book.name)]
-        for entry in book.entries:
-            yield LoreRow(book="chat", entry=str(number), lorebook_id=lorebook_id, uid=entry.id)
-            number += 1
+        lorebook_id = inputs.books.ids.get(str(book.name))
+        for number, entry in enumerate(book.entries, start=before):
+            if lorebook_id is not None:
+                yield LoreRow(book="chat", entry=str(number), lorebook_id=lorebook_id, uid=entry.id)
+        before += len(book.entries)
 
 
 def _presets(prompt: BuiltPrompt) -> dict[str, UUID]:
@@ -297,6 +305,8 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+    if record.inputs is not None:
+        await keep_inputs(session, run_id, record.inputs)
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:
