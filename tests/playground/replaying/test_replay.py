@@ -39,6 +39,7 @@ from tavernkit.playground.story.pipelines.service import create_profile
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset
 from tavernkit.playground.story.prompting.records import note_removed_prompts
+from tavernkit.playground.story.prompting.stored import read_document
 from tavernkit.playground.story.replaying.replay import (
     Difference,
     Replay,
@@ -309,7 +310,7 @@ async def test_forty_turns_are_replayed_to_the_same_bytes_after_everything_was_e
         before = await _replays(story)
         assert len(before) >= 50
         async with story.runtime.database.read() as session:
-            kept = list(await session.scalars(select(PromptSnapshot)))
+            kept = [await read_document(session, one) for one in await session.scalars(select(PromptSnapshot))]
         kinds = {(one.request["kind"], one.report["platform"]) for one in kept}
         await _change_everything(story)
         after = await _replays(story)
