@@ -43,7 +43,8 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
 from tavernkit.playground.story.runs.queries import active_run
@@ -235,7 +236,9 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    return await _built(await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind))
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    prompt, record = await in_preview(lambda: _recorded(inputs))
+    return prompt_of(await measured(runtime, conversation_id, prompt, record))
 
 
 async def lore_in_conversation(
@@ -350,8 +353,13 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
+    return await in_preview(lambda: prompt_of(_recorded(inputs)[1]))
+
+
+def _recorded(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
     # Without the times of its stages: whoever looks twice sees the same.
-    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+    prompt = build_prompt(inputs).with_(stages=())
+    return prompt, record_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -16,14 +16,14 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Row, Text, delete, func, select, type_coerce
+from sqlalchemy import Row, Text, delete, func, select, type_coerce, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, Run, SiteSetting
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
@@ -35,7 +35,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
 
 SWEPT = "prompt_blocks_swept"
 """The setting that is there while no block can be unused; its value is the sweep that found out."""
@@ -190,6 +190,20 @@ MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
 
+REUSE = "reuse"
+"""Where the report of a prompt says what it has in common with the one before."""
+
+
+class KeptReuse(Value, frozen=True, kw_only=True):
+    """What a prompt has in common with the one of the run `before`, and what broke it: a `PrefixBreak` as JSON."""
+
+    before: UUID
+    common_tokens: int
+    total_tokens: int
+    share: float
+    broken_by: JsonObject | None
+
+
 class PromptRecord(Value, frozen=True, kw_only=True):
     """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash."""
 
@@ -198,6 +212,7 @@ class PromptRecord(Value, frozen=True, kw_only=True):
     request: dict[str, Any]
     report: dict[str, Any]
     fingerprint: str
+    reuse: KeptReuse | None = None
 
 
 def record_of(prompt: BuiltPrompt) -> PromptRecord:
@@ -280,6 +295,12 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     elif (before.blocks, before.request) != (record.blocks, record.request):
         await session.merge(snapshot)
         await note_removed_prompts(session)
+    if record.reuse is not None:
+        found = record.reuse
+        figures = {"common_tokens": found.common_tokens, "compared_tokens": found.total_tokens}
+        await session.execute(
+            update(Run).where(Run.id == run_id).values(figures), execution_options={"synchronize_session": False}
+        )
     await session.flush()
 
 

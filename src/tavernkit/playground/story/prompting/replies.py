@@ -30,6 +30,7 @@ class Usage(Value, frozen=True, kw_only=True):
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int | None = None
     cost: float | None = None
 
 
@@ -41,6 +42,7 @@ def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage
     return Usage(
         prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
         completion_tokens=prompt.inputs.estimator.estimate(text, model) if written is None else written,
+        cached_tokens=None if finished is None else finished.cached_tokens,
         cost=None if finished is None else finished.cost,
     )
 

@@ -36,6 +36,7 @@ from tavernkit.playground.story.pipelines.execution import (
     stored_reply_text,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.expressions import choose_expression
 from tavernkit.playground.story.prompting.fitting import (
     LEFT_OUT,
@@ -95,6 +96,7 @@ class Execution:
         self._steps: ReplySteps | None = None
         self._has_replied = False
         self._unkept: PromptRecord | None = None
+        self._measuring: asyncio.Task[None] | None = None
         self._stop_requested = asyncio.Event()
         self._stop_reason: StopReason = "shutdown"
 
@@ -139,16 +141,16 @@ class Execution:
     async def _fail(self, code: str, message: str, **more: float | str | None) -> None:
         await self._end_steps(str(message))
         error = stored(code, message) | {name: value for name, value in more.items() if value is not None}
-        await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
+        await fail_run(self._runtime, self._claim, self._text, error, prompt=await self._record())
 
     async def _end_stopped(self) -> None:
         match self._stop_reason:
             case "asked":
                 await self._end_steps(None)
-                await cancel_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+                await cancel_run(self._runtime, self._claim, self._text, prompt=await self._record())
             case "shutdown":
                 await hand_back_run(
-                    self._runtime, self._claim, self._text, prompt=self._unkept, has_replied=self._has_replied
+                    self._runtime, self._claim, self._text, prompt=await self._record(), has_replied=self._has_replied
                 )
             case "lost":
                 log.warning("Run %s was taken from this worker.", self._claim.run_id)
@@ -184,12 +186,29 @@ class Execution:
     async def _ask(self, inputs: PromptInputs) -> str | None:
         """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
-        prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        prompt, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        self._unkept = record
         check_fits(prompt)
         self._is_shown = inputs.settings.llm.stream
+        # The model need not wait for it.
+        self._measuring = asyncio.create_task(self._measure(prompt, record))
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
         return reply.text if await self._finish(prompt, reply, finished) else None
+
+    async def _measure(self, prompt: BuiltPrompt, record: PromptRecord) -> None:
+        """Find out how much of the prompt the provider may still have from the one before."""
+        claim = self._claim
+        try:
+            self._unkept = await measured(self._runtime, claim.conversation_id, prompt, record, run_id=claim.run_id)
+        except DBAPIError:
+            log.exception("Could not compare the prompt of run %s with the one before", claim.run_id)
+
+    async def _record(self) -> PromptRecord | None:
+        """The prompt, if it is yet to be kept."""
+        if self._measuring is not None:
+            await self._measuring
+        return self._unkept
 
     async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None) -> bool:
         provider = prompt.inputs.provider
@@ -221,7 +240,7 @@ class Execution:
             global_changes=reply.global_changes,
             expression=expression,
             usage=usage,
-            prompt=self._unkept,
+            prompt=await self._record(),
             model=provider.model,
             debug=debug,
             ids=None if steps is None else steps.ids,
@@ -360,7 +379,7 @@ class Execution:
             return
         self._written_at = now
         try:
-            await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+            await checkpoint_run(self._runtime, self._claim, self._text, prompt=await self._record())
         except DBAPIError:
             # The reply goes on without it: perhaps the database is back before it ends.
             log.exception("Could not write down how far run %s has come", self._claim.run_id)
