@@ -9,7 +9,9 @@ import msgspec
 
 from tavernkit.values import JsonObject, Value
 
-LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
+LoreCause: TypeAlias = Literal[
+    "key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child", "frozen"
+]
 """Why a lore entry is activated. `recursion` is a key that another entry mentions."""
 
 
