@@ -163,9 +163,9 @@ def test_every_block_that_is_moved_is_named_with_both_places() -> None:
     found = built(story, "Hello.", "Hm?", message="Where is the ferry?", strict=True)
     moves = {warning.where["block"]: warning.where for warning in found.plan.warnings}
     assert {warning.code for warning in found.plan.warnings} == {"moved_block"}
-    assert moves["The entry Ferry"]["origin"] == "before the character"
-    assert moves["The entry Ferry"]["to"] == "its place behind message 2"
-    assert (moves["2_floating_prompt"]["origin"], moves["2_floating_prompt"]["to"]) == (
+    assert moves["The entry Ferry"]["origin"] == "the place before the character"
+    assert moves["The entry Ferry"]["to"] == "the place behind message 2"
+    assert (moves["The author's note"]["origin"], moves["The author's note"]["to"]) == (
         "depth 2",
         "the end of the chat",
     )

@@ -57,8 +57,8 @@ class FrozenEntry(Value, frozen=True, kw_only=True):
 
 
 class LayoutState(CheckedValue, frozen=True, kw_only=True):
-    """What the layout of one turn leaves for the next: the place of the first message that was sent, and the lore that
-    has its place in the chat, by the references of its entries."""
+    """What the layout of one turn leaves for the next: the place of the first message that a stable layout sends, and
+    the lore that has its place in the chat, by the references of its entries."""
 
     first_message: int = 0
     frozen: Mapping[str, FrozenEntry] = {}

@@ -57,7 +57,7 @@ def trimming(ctx: Context) -> None:
 
 
 def _shared_out(ctx: Context, scene: ChatScene, budget: int) -> tuple[_Share, Block | None, int]:
-    """Give out the tokens; with the block that could not be paid for, and the place of the first message that is sent.
+    """Give out the tokens; with the block that could not be paid for, and the first message of a stable layout.
 
     A stable layout leaves out as many messages at once that it need not do so again soon, and never lets examples come
     and go with the length of the chat.
@@ -71,10 +71,9 @@ def _shared_out(ctx: Context, scene: ChatScene, budget: int) -> tuple[_Share, Bl
         share = _Share(ctx.blocks, budget, tokens, without)
         return share, share.give(examples_first=is_stable or scene.story.settings.pin_examples)
 
-    start = scene.story.layout_state.first_message
     if not is_stable:
-        share, overflow = give()
-        return share, overflow, min((messages[place] for place in messages if place in share.given), default=start)
+        return *give(), 0
+    start = scene.story.layout_state.first_message
     older = frozenset(place for place, index in messages.items() if index < start)
     share, overflow = give(older)
     unread = len(scene.affordable_turns) < len(scene.turns) or scene.messages_read < len(ctx.history)

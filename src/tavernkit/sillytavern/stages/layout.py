@@ -19,19 +19,27 @@ LORE_AT_END = "lore_at_end"
 """The key of lore that has been moved to the end of the chat."""
 
 END = "the end of the chat"
+NAMES = {
+    "1_memory": "The memory",
+    "2_floating_prompt": "The author's note",
+    "DEPTH_PROMPT": "The character's note",
+    "PERSONA_DESCRIPTION": "The persona",
+}
+"""What people call the texts that SillyTavern's own extensions put in."""
+
 _PLACES = {
-    Position.BEFORE_CHARACTER: "before the character",
-    Position.AFTER_CHARACTER: "after the character",
+    Position.BEFORE_CHARACTER: "the place before the character",
+    Position.AFTER_CHARACTER: "the place after the character",
     Position.AT_DEPTH: "its depth in the chat",
-    Position.EXAMPLES_TOP: "before the examples",
-    Position.EXAMPLES_BOTTOM: "after the examples",
+    Position.EXAMPLES_TOP: "the place before the examples",
+    Position.EXAMPLES_BOTTOM: "the place after the examples",
 }
 """The places that lore is moved away from; around the author's note and in outlets it stays."""
 
 
 def note_move(ctx: Context, block: str, origin: str, to: str) -> None:
     """Say that a block does not stand where SillyTavern has it."""
-    ctx.note("moved_block", f"{block} stands at {to}, not at {origin}.", block=block, origin=origin, to=to)
+    ctx.note("moved_block", f"{block} is moved from {origin} to {to}.", block=block, origin=origin, to=to)
 
 
 def watched_lore(touched: Touched, changing: set[str], expand: Callable[[str, str], str]) -> Callable[[str, str], str]:
@@ -110,7 +118,7 @@ def _freeze(ctx: Context, scene: Scene, activations: Sequence[ActivatedEntry]) -
             text = from_source(entry.content, now)
             if scene.is_traced and (origin := first_source(now.content)):
                 text = traced(text, origin)
-            place = f"its place behind message {entry.message}"
+            place = f"the place behind message {entry.message}"
             note_move(ctx, _named(now), _PLACES[Position(now.entry.position)], place)
         else:
             text = entry.text(is_traced=scene.is_traced)
@@ -136,10 +144,10 @@ def move_to_end(ctx: Context, scene: Scene) -> None:
     for key, prompt in scene.extension_prompts.items():
         if not prompt.content or prompt.position == "none" or (prompt.position, prompt.depth) == ("chat", 0):
             continue
-        origin = (
-            f"depth {prompt.depth}" if prompt.position == "chat" else f"its place {prompt.position} the main prompt"
-        )
-        note_move(ctx, key, origin, END)
+        beside = f"the place {prompt.position} the main prompt"
+        origin = f"depth {prompt.depth}" if prompt.position == "chat" else beside
+        usual = "The lore" if key.startswith("customDepthWI") else f"The injection {key}"
+        note_move(ctx, NAMES.get(key, usual), origin, END)
         scene.extension_prompts[key] = prompt.with_(position="chat", depth=0)
 
 

@@ -163,7 +163,7 @@ def trimming(ctx: Context) -> None:
     settle(ctx)
     sent = {str(block.source.get("id")) for block in ctx.blocks if block.enabled}
     first = min((turn.index for turn in scene.affordable_turns if turn.source in sent), default=0)
-    scene.layout_state = state_after(scene, sent, first)
+    scene.layout_state = state_after(scene, sent, first if scene.story.is_stable else 0)
     report_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
 
 

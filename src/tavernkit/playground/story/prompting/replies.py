@@ -134,7 +134,9 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     if not text.strip():
         sentence = _("The model sent an empty reply. Retry or choose another model.")
         raise ModelError(sentence, code="empty_response")
-    changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
+    result = prompt.built.result
+    layout = result.layout_state if isinstance(result, SillyTavernResult) else None
+    changes = state_changes(inputs.state, reply.variables["local"], result.timed, layout)
     return StoredReply(
         text=text,
         reasoning=storable(reply.reasoning),

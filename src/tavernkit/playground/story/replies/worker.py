@@ -46,7 +46,16 @@ from tavernkit.playground.story.prompting.fitting import (
     fitting_prompt,
 )
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
-from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
+from tavernkit.playground.story.prompting.records import (
+    LORE,
+    OMITTED,
+    PromptDocument,
+    PromptRecord,
+    count_omitted,
+    document_of,
+    lore_in,
+    record_of,
+)
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
@@ -186,21 +195,29 @@ class Execution:
     async def _ask(self, inputs: PromptInputs) -> str | None:
         """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
-        prompt, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        prompt, document, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         self._unkept = record
         check_fits(prompt)
         self._is_shown = inputs.settings.llm.stream
         # The model need not wait for it.
-        self._measuring = asyncio.create_task(self._measure(prompt, record))
+        self._measuring = asyncio.create_task(self._measure(prompt.inputs, document, record))
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
         return reply.text if await self._finish(prompt, reply, finished) else None
 
-    async def _measure(self, prompt: BuiltPrompt, record: PromptRecord) -> None:
+    async def _measure(self, inputs: PromptInputs, document: PromptDocument, record: PromptRecord) -> None:
         """Find out how much of the prompt the provider may still have from the one before."""
         claim = self._claim
         try:
-            self._unkept = await measured(self._runtime, claim.conversation_id, prompt, record, run_id=claim.run_id)
+            found = await measured(
+                self._runtime,
+                claim.conversation_id,
+                inputs,
+                document,
+                known=record.packed.pieces,
+                run_id=claim.run_id,
+            )
+            self._unkept = record.with_(reuse=found)
         except DBAPIError:
             log.exception("Could not compare the prompt of run %s with the one before", claim.run_id)
 
@@ -387,9 +404,10 @@ class Execution:
         self._written, self._unkept = len(self._text), None
 
 
-def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
+def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptDocument, PromptRecord]:
     prompt = fitting_prompt(inputs)
-    return prompt, record_of(prompt)
+    document = document_of(prompt)
+    return prompt, document, record_of(prompt, document)
 
 
 IDLE_SECONDS = 1.0
