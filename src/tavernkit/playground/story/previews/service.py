@@ -210,7 +210,7 @@ async def preview_prompt(
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
-    document, fingerprint = await _built(inputs)
+    document, fingerprint = await in_preview(lambda: _unsent(inputs))
     found = await measured(runtime, conversation_id, inputs, document)
     report = {} if found is None else {REUSE: msgspec.to_builtins(found)}
     return prompt_of(document.with_reuse(report), fingerprint)
@@ -268,7 +268,7 @@ async def preview_draft(
     The new story is put together as any other, and rolled back.
     """
     if conversation_id is not None:
-        return prompt_of(*await _built(await _inputs_in_story(runtime, viewer, draft, conversation_id)))
+        return await _built(await _inputs_in_story(runtime, viewer, draft, conversation_id))
     inputs: PromptInputs | None = None
     with suppress(_NotKept):
         async with runtime.database.write() as session:
@@ -280,7 +280,7 @@ async def preview_draft(
             session.expunge_all()
             raise _NotKept
     assert inputs is not None  # noqa: S101 - nothing else is suppressed
-    return prompt_of(*await _built(inputs))
+    return await _built(inputs)
 
 
 class _NotKept(Exception):  # noqa: N818 - never leaves this module
@@ -327,13 +327,19 @@ async def _inputs(
     return inputs
 
 
-async def _built(inputs: PromptInputs) -> tuple[PromptDocument, str]:
-    def build() -> tuple[PromptDocument, str]:
-        # Without the times of its stages: whoever looks twice sees the same.
-        prompt = build_prompt(inputs).with_(stages=())
-        return document_of(prompt), fingerprint_of(prompt)
+async def _built(inputs: PromptInputs) -> KeptPrompt:
+    return await in_preview(lambda: unsent_prompt(inputs))
 
-    return await in_preview(build)
+
+def unsent_prompt(inputs: PromptInputs, run_id: UUID | None = None) -> KeptPrompt:
+    """The prompt that is built from this, as people may see it; without the times of its stages: whoever looks twice
+    sees the same."""
+    return prompt_of(*_unsent(inputs), run_id)
+
+
+def _unsent(inputs: PromptInputs) -> tuple[PromptDocument, str]:
+    prompt = build_prompt(inputs).with_(stages=())
+    return document_of(prompt), fingerprint_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -57,6 +57,7 @@ from tavernkit.playground.story.prompting.records import (
     record_of,
 )
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
+from tavernkit.playground.story.prompting.streams_kept import stream_record
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
     Claim,
@@ -101,7 +102,8 @@ class Execution:
         self._written, self._written_at = 0, asyncio.get_running_loop().time()
         self._something_new = asyncio.Event()
         self._thoughts = ""
-        self._is_shown = True
+        self._is_shown, self._is_recorded = True, False
+        self._events: list[ModelEvent] = []
         self._steps: ReplySteps | None = None
         self._has_replied = False
         self._unkept: PromptRecord | None = None
@@ -198,7 +200,7 @@ class Execution:
         prompt, document, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         self._unkept = record
         check_fits(prompt)
-        self._is_shown = inputs.settings.llm.stream
+        self._is_shown, self._is_recorded = inputs.settings.llm.stream, inputs.settings.llm.record
         # The model need not wait for it.
         self._measuring = asyncio.create_task(self._measure(prompt.inputs, document, record))
         finished = await self._stream(prompt)
@@ -258,6 +260,7 @@ class Execution:
             expression=expression,
             usage=usage,
             prompt=await self._record(),
+            stream=stream_record(self._events, reply) if self._is_recorded else None,
             model=provider.model,
             debug=debug,
             ids=None if steps is None else steps.ids,
@@ -332,6 +335,8 @@ class Execution:
     async def _read(self, events: AsyncIterator[ModelEvent]) -> Finished | None:
         finished: Finished | None = None
         async for event in events:
+            if self._is_recorded:
+                self._events.append(event)
             match event:
                 case Finished():
                     finished = event
@@ -407,7 +412,7 @@ class Execution:
 def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptDocument, PromptRecord]:
     prompt = fitting_prompt(inputs)
     document = document_of(prompt)
-    return prompt, document, record_of(prompt, document)
+    return prompt, document, record_of(prompt, document).with_inputs(prompt)
 
 
 IDLE_SECONDS = 1.0
