@@ -14,6 +14,7 @@ from tests.support.explaining import check_same, check_whole
 
 from tavernkit import Built, Character, Message, Preset, User, sillytavern
 from tavernkit.sillytavern import AuthorsNote, SillyTavernResult, Story
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, TextPreset
 
 STABLE = Story(layout="stable", freeze_lore=True)
@@ -156,6 +157,19 @@ def test_a_prompt_that_asks_for_the_time_or_for_chance_stands_behind_the_chat() 
     assert texts(found)[0] == "Be brief, Mira."
     assert texts(found)[-2] == "Hello."
     assert texts(found)[-1].startswith("It is ")
+
+
+CHANGING = ("{{time}}", "{{random::a::b}}", "{{roll 1d6}}", "{{lastMessage}}", "{{idle_duration}}", "{{outlet::x}}!")
+STAYING = ("{{char}}", "{{pick::a::b}}", "{{getvar::mood}}!", "{{description}}", "{{newline}}!")
+
+
+@pytest.mark.parametrize("engine", ["1.19", "1.15", "legacy"])
+def test_every_engine_knows_which_prompts_change(engine: EngineName) -> None:
+    for is_moved, macros in ((True, CHANGING), (False, STAYING)):
+        for macro in macros:
+            preset = ChatPreset(prompts=(PresetPrompt(identifier="main", content=macro, system_prompt=True),))
+            found = built(Story(layout="stable", macros=engine), message="Hello.", preset=preset, books=())
+            assert bool(found.plan.warnings) is is_moved, macro
 
 
 def test_every_block_that_is_moved_is_named_with_both_places() -> None:
