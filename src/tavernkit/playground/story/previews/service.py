@@ -316,12 +316,14 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    def build() -> KeptPrompt:
-        # Without the times of its stages: whoever looks twice sees the same.
-        prompt = build_prompt(inputs).with_(stages=())
-        return prompt_of(document_of(prompt), fingerprint_of(prompt))
+    return await in_preview(lambda: unsent_prompt(inputs))
 
-    return await in_preview(build)
+
+def unsent_prompt(inputs: PromptInputs, run_id: UUID | None = None) -> KeptPrompt:
+    """The prompt that is built from this, as people may see it; without the times of its stages: whoever looks twice
+    sees the same."""
+    prompt = build_prompt(inputs).with_(stages=())
+    return prompt_of(document_of(prompt), fingerprint_of(prompt), run_id)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -80,6 +80,11 @@ class WindowedHistory(InMemoryHistory):
                 break
         return self.with_messages(messages)
 
+    @property
+    def user_messages(self) -> int | None:
+        """How many messages people have written; None where only those of the window are counted."""
+        return self._user_messages
+
     def with_messages(self, messages: Iterable[Message]) -> WindowedHistory:
         """The same chat, with others in the place of its messages."""
         return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
@@ -320,7 +325,8 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
     another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
     read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
-    were used. `scripts` are those that stand beside cards and presets.
+    were used. `scripts` are those that stand beside cards and presets. `off` are parts that somebody tries without:
+    slots of blocks, or their stage and id, as `history/message:3`.
     """
 
     generation_type: str
@@ -344,6 +350,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     limits: ReplyLimits = ReplyLimits()
     scripts: OwnScripts = OwnScripts()
     pictures: HistoryPictures = HistoryPictures()
+    off: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> tuple[str, ...]:

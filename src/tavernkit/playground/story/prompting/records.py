@@ -24,6 +24,7 @@ from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
 from tavernkit.playground.story.prompting.explained import kept_form
 from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
+from tavernkit.playground.story.prompting.inputs_kept import InputsRecord, keep_inputs, kept_inputs
 from tavernkit.playground.story.prompting.pieces import Packed, Piece, linked, packed, unpacked
 from tavernkit.playground.story.prompting.unused import note_removed_prompts, while_blocks_stay
 from tavernkit.prompt.block import Block
@@ -65,11 +66,17 @@ class PromptDocument(Value, frozen=True, kw_only=True):
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `report` is what is asked of many prompts at once."""
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once. `inputs` is what it was
+    built from, where it is to be built again."""
 
     packed: Packed
     report: dict[str, Any]
     fingerprint: str
+    inputs: InputsRecord | None = None
+
+    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+        """The same, with what the prompt was built from."""
+        return self.with_(inputs=kept_inputs(prompt.inputs))
 
 
 def document_of(prompt: BuiltPrompt) -> PromptDocument:
@@ -174,6 +181,8 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+    if record.inputs is not None:
+        await keep_inputs(session, run_id, record.inputs)
 
 
 async def read_document(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
