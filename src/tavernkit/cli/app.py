@@ -12,6 +12,7 @@ from tavernkit.cli import (
     card,
     chat,
     conformance,
+    diff,
     explain,
     exporting,
     extensions,
@@ -59,6 +60,7 @@ app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
 app.command("explain")(explain.explain_request)
+app.command("diff")(diff.compare_requests)
 app.command("replay")(replay.replay_run)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
