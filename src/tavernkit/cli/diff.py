@@ -10,7 +10,6 @@ from uuid import UUID
 import typer
 
 from tavernkit.cli.application import application, with_runtime
-from tavernkit.cli.build_options import file_option
 from tavernkit.cli.errors import about
 from tavernkit.cli.files import ForceOption, read_input, write_output
 from tavernkit.cli.output import JsonOption, Printer, present, shorten
