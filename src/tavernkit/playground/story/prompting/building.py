@@ -14,7 +14,7 @@ import msgspec
 
 from tavernkit import Built, Message, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
-from tavernkit.hooks import BuildHooks
+from tavernkit.hooks import BuildHook, BuildHooks
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
@@ -259,9 +259,12 @@ def build_on_sillytavern(
     variables: Variables,
     hooks: BuildHooks,
     instrumenter: Instrumenter | None = None,
+    *,
+    is_traced: bool = False,
 ) -> Built[SillyTavernResult]:
     """Build the prompt as SillyTavern would."""
     return sillytavern.build(
+        trace=is_traced,
         story=story_of(inputs, chosen),
         # The cache of books has the card's own as the lore engine knows it from earlier prompts.
         character=inputs.cast.character.with_(character_book=inputs.books.own),
@@ -297,20 +300,24 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs) -> BuiltPrompt:
+def build_prompt(
+    inputs: PromptInputs, *, is_traced: bool = False, before_trimming: BuildHook | None = None
+) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
+    if before_trimming is not None:
+        hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
     platform, trace = _platform(inputs), TraceCollector()
     match platform:
         case "sillytavern":
-            built = build_on_sillytavern(inputs, chosen, variables, hooks, trace)
+            built = build_on_sillytavern(inputs, chosen, variables, hooks, trace, is_traced=is_traced)
         case "risuai":
-            built = build_on_risuai(inputs, chosen, variables, hooks, trace)
+            built = build_on_risuai(inputs, chosen, variables, hooks, trace, is_traced=is_traced)
     return BuiltPrompt(
         inputs=inputs,
         chosen=chosen,

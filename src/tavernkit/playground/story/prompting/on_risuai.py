@@ -33,10 +33,17 @@ MAIN_PROMPT = (
 
 
 def build_on_risuai(
-    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks, instrumenter: Instrumenter
+    inputs: PromptInputs,
+    chosen: ChosenPreset,
+    variables: Variables,
+    hooks: BuildHooks,
+    instrumenter: Instrumenter,
+    *,
+    is_traced: bool = False,
 ) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
+        trace=is_traced,
         story=risuai.Story(
             character=_character(inputs),
             modules=_modules(inputs),

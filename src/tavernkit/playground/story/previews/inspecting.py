@@ -1,0 +1,112 @@
+"""The next prompt with where its characters come from, and the same prompt with some of its parts switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+from tavernkit import Block
+from tavernkit.artifacts import redacted_blocks
+from tavernkit.hooks import BuildHook
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.previews.service import KeptBlock, KeptPrompt, PreviewKind, in_preview, next_inputs
+from tavernkit.playground.story.previews.service import prompt_of
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.records import record_of
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.sources import Explanation
+from tavernkit.prompt.unsent import made_of
+from tavernkit.values import Value
+
+
+class PromptPart(Value, frozen=True, kw_only=True):
+    """A block of a prompt, in its order. `ids` are what it is switched off by: of merged prompts, each; none where it
+    cannot be switched. One that is off is not in the prompt."""
+
+    block: KeptBlock
+    ids: tuple[str, ...] = ()
+    is_off: bool = False
+
+
+class InspectedPrompt(Value, frozen=True, kw_only=True):
+    """A prompt with its parts, also those that were switched off, and where its characters come from."""
+
+    prompt: KeptPrompt
+    parts: tuple[PromptPart, ...]
+    explanation: Explanation | None = None
+
+
+class PromptTrial(Value, frozen=True, kw_only=True):
+    """A prompt, and what it is without the parts that were switched off; the same twice where none were."""
+
+    whole: InspectedPrompt
+    tried: InspectedPrompt
+
+
+async def inspect_preview(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+    off: Collection[str] = (),
+) -> PromptTrial:
+    """The prompt for what this member would say next, or whoever would speak, with its sources; for members of the
+    space. `off` are the ids of what is left out of it."""
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    return await in_preview(lambda: _tried(inputs, frozenset(off)))
+
+
+def _tried(inputs: PromptInputs, off: frozenset[str]) -> PromptTrial:
+    whole = _inspected(inputs, frozenset())
+    return PromptTrial(whole=whole, tried=_inspected(inputs, off) if off else whole)
+
+
+def _inspected(inputs: PromptInputs, off: frozenset[str]) -> InspectedPrompt:
+    left_out: list[Block] = []
+    # Without the times of its stages: whoever looks twice sees the same.
+    built = build_prompt(inputs, is_traced=True, before_trimming=_without(off, left_out)).with_(stages=())
+    prompt = prompt_of(record_of(built))
+    shown = built.plan.with_(blocks=redacted_blocks(built.plan.blocks))
+    return InspectedPrompt(
+        prompt=prompt, parts=_parts(built, prompt, left_out), explanation=built.built.with_(plan=shown).explain()
+    )
+
+
+def _without(off: frozenset[str], left_out: list[Block]) -> BuildHook:
+    """A hook that switches off what has only parts of these names, and adds it to `left_out`."""
+
+    def switch_off(ctx: Context) -> None:
+        for place, block in enumerate(ctx.blocks):
+            if block.enabled and off.issuperset(made_of(block)):
+                left_out.append(block)
+                ctx.blocks[place] = block.disable()
+
+    return switch_off
+
+
+def _parts(built: BuiltPrompt, prompt: KeptPrompt, left_out: list[Block]) -> tuple[PromptPart, ...]:
+    """The blocks of the prompt, with those that were left out where they would stand."""
+    places = {block.id: place for place, block in enumerate(built.plan.blocks)}
+    enabled = zip(built.plan.enabled_blocks, prompt.blocks, strict=True)
+    found = [(places[block.id], PromptPart(block=kept, ids=tuple(made_of(block)))) for block, kept in enabled]
+    for block in left_out:
+        found.append((places.get(block.id, len(places)), _off(built, block)))
+    return tuple(part for _place, part in sorted(found, key=lambda one: one[0]))
+
+
+def _off(built: BuiltPrompt, block: Block) -> PromptPart:
+    [visible] = redacted_blocks([block])
+    kept = KeptBlock(
+        sha256="",
+        role=block.role,
+        name=block.name,
+        slot=block.slot,
+        source=block.source,
+        tokens=block.tokens(built.inputs.estimator, built.inputs.provider.model),
+        content=visible.content,
+    )
+    return PromptPart(block=kept, ids=tuple(made_of(block)), is_off=True)
