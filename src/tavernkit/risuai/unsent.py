@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tavernkit.prompt.built import Built
-from tavernkit.prompt.unsent import UnsentPrompt, made_of
+from tavernkit.prompt.reasons import UnsentPrompt
+from tavernkit.prompt.unsent import made_of
 from tavernkit.risuai.replying import RisuResult
 from tavernkit.risuai.settings import PromptCard, RisuSettings
 from tavernkit.risuai.st_convert import is_on

@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.unsent import UnsentPrompt, made_of
+from tavernkit.prompt.reasons import UnsentPrompt
+from tavernkit.prompt.unsent import made_of
 from tavernkit.sillytavern.chat_completion.compilation import has_place
 from tavernkit.sillytavern.chat_completion.entries import IN_CHAT, known_prompts, prompt_order
 from tavernkit.sillytavern.extension_prompts import ROLES
