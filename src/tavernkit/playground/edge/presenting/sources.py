@@ -31,9 +31,7 @@ from tavernkit.prompt.sources import (
 )
 from tavernkit.values import Value
 
-SourceGroup: TypeAlias = Literal[
-    "card", "persona", "preset", "lore", "history", "added", "macro", "script", "template"
-]
+SourceGroup: TypeAlias = Literal["card", "persona", "preset", "lore", "history", "added", "macro", "script", "template"]
 
 GROUPS: Mapping[SourceGroup, str] = {
     "card": _("Character"),
@@ -194,6 +192,11 @@ def _trigger(source: FromTrigger) -> str:
 @source_words.register
 def _block(source: FromBlock) -> str:
     return translated(part_name(None, {"id": source.id}))
+
+
+def slot_group(slot: str | None, *, has_lore: bool) -> SourceGroup:
+    """The group that most of a block is of, as far as its slot says it."""
+    return "lore" if has_lore else SLOT_GROUPS.get(slot or "", "preset")
 
 
 def entry_name(name: str | None, entry: str) -> str:

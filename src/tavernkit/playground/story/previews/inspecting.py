@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit import Block
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.hooks import BuildHook
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.previews.service import KeptBlock, KeptPrompt, PreviewKind, in_preview, next_inputs
-from tavernkit.playground.story.previews.service import prompt_of
+from tavernkit.playground.story.access.access import Access, message_for
+from tavernkit.playground.story.previews.service import (
+    KeptBlock,
+    KeptPrompt,
+    PreviewKind,
+    in_preview,
+    next_inputs,
+    prompt_of,
+)
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.records import record_of
@@ -71,8 +82,12 @@ def _inspected(inputs: PromptInputs, off: frozenset[str]) -> InspectedPrompt:
     built = build_prompt(inputs, is_traced=True, before_trimming=_without(off, left_out)).with_(stages=())
     prompt = prompt_of(record_of(built))
     shown = built.plan.with_(blocks=redacted_blocks(built.plan.blocks))
+    explanation = built.built.with_(plan=shown).explain()
+    switched = {block.id for block in left_out}
     return InspectedPrompt(
-        prompt=prompt, parts=_parts(built, prompt, left_out), explanation=built.built.with_(plan=shown).explain()
+        prompt=prompt,
+        parts=_parts(built, prompt, left_out),
+        explanation=explanation.with_(evicted=tuple(one for one in explanation.evicted if one.id not in switched)),
     )
 
 
@@ -110,3 +125,24 @@ def _off(built: BuiltPrompt, block: Block) -> PromptPart:
         content=visible.content,
     )
     return PromptPart(block=kept, ids=tuple(made_of(block)), is_off=True)
+
+
+class MessageRun(Value, frozen=True, kw_only=True):
+    """The conversation of a message, and the run whose prompt says most about it, if there is one."""
+
+    conversation_id: UUID
+    run_id: UUID | None
+
+
+async def run_of_message(session: AsyncSession, viewer: Viewer, message_id: UUID) -> MessageRun:
+    """The run that wrote a message; of one that no run wrote, the first that has replied to it."""
+    message, conversation, _access = await message_for(session, message_id, viewer, Access.READ)
+    run_id = message.run_id
+    if run_id is None:
+        run_id = await session.scalar(
+            select(Message.run_id)
+            .where(Message.conversation_id == conversation.id, Message.seq > message.seq, Message.run_id.is_not(None))
+            .order_by(Message.seq)
+            .limit(1)
+        )
+    return MessageRun(conversation_id=conversation.id, run_id=run_id)

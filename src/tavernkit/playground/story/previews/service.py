@@ -125,7 +125,7 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
         new = await _read(session, viewer, after)
-        return tuple(_changes(old.blocks, new.blocks))
+        return tuple(changed_blocks(old.blocks, new.blocks))
 
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
@@ -202,7 +202,8 @@ def _hash(value: Json) -> str | None:
     return key if isinstance(key, str) else None
 
 
-def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+def changed_blocks(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    """The blocks of two prompts, and which of them only one of the two has."""
     matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
     for kind, old, old_end, new, new_end in matcher.get_opcodes():
         if kind == "equal":
