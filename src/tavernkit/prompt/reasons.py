@@ -52,6 +52,7 @@ MissKind: TypeAlias = Literal[
     "case",
     "whole_words",
     "recursion",
+    "recursion_excluded",
     "switched_off",
     "secondary_missing",
     "secondary_found",
@@ -124,10 +125,11 @@ def _only_for(miss: NearMiss) -> str:
 
 
 _MISSES: Mapping[MissKind, Callable[[NearMiss], str]] = {
-    "depth": lambda miss: f"would activate with scan depth {miss.depth}: “{miss.key}” was found{_place(miss)}",
+    "depth": lambda miss: f"would activate with scan depth {miss.depth} (“{miss.key}”{_place(miss)})",
     "case": lambda miss: f"“{miss.key}” was found{_place(miss)} in another case",
     "whole_words": lambda miss: f"“{miss.key}” was found{_place(miss)} inside a longer word",
-    "recursion": lambda miss: f"“{miss.key}” was found in another activated entry, to which it does not listen",
+    "recursion": lambda miss: f"would activate with recursion: “{miss.key}” is in another activated entry",
+    "recursion_excluded": lambda miss: f"only another entry mentions “{miss.key}”, and it does not listen to others",
     "switched_off": lambda miss: f"switched off; “{miss.key}” was found{_place(miss)}",
     "secondary_missing": lambda miss: f"“{miss.key}” was found{_place(miss)}, but not {_quoted(miss.keys)}",
     "secondary_found": lambda miss: (
