@@ -10,6 +10,8 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.explaining import explained
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.reasons import Findings
 from tavernkit.prompt.sources import AnySource, ExplainedMessage, ExplainedSpan, Explanation
 from tavernkit.prompt.tokens import ModelTokenEstimator, TokenEstimator, default_estimator, message_tokens
 from tavernkit.prompt.tracing import common_length
@@ -179,6 +181,6 @@ def _piece(said: Message | Block, block: Block | None = None) -> _Piece:
         return message_tokens(said, estimator, model)
 
     def spans() -> Sequence[ExplainedSpan]:
-        return () if block is None else explained([block], is_one_text=False).messages[0].spans
+        return () if block is None else explained(Plan(blocks=(block,)), Findings(), is_one_text=False).messages[0].spans
 
     return _Piece((said.role, said.name, said.attachments, calls), said.content, tokens, spans)

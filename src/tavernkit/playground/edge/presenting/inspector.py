@@ -30,9 +30,9 @@ from tavernkit.playground.edge.presenting.traced_text import (
     traced_messages,
 )
 from tavernkit.playground.story.previews.inspecting import InspectedPrompt, PromptPart, PromptTrial
-from tavernkit.playground.story.previews.service import KeptBlock, KeptPrompt
+from tavernkit.playground.story.previews.service import KeptBlock
 from tavernkit.prompt.explaining import PROMPT
-from tavernkit.prompt.sources import AnySource, ExplainedMessage, ExplainedSpan, Explanation, FromBlock
+from tavernkit.prompt.sources import AnySource, ExplainedMessage, Explanation
 from tavernkit.values import Value
 
 InspectorTab: TypeAlias = Literal["plan", "request", "reply", "changes", "timeline"]
@@ -128,33 +128,25 @@ def plan_view(trial: PromptTrial, links: Href, entry_link: Callable[[str, str], 
         legend=tuple((group, label) for group, label in GROUPS.items() if group in legend),
         reasons=reasons_view(prompt.report, inspected.explanation, entry_link),
         figures=tuple(_figures(trial)),
-        is_traced=inspected.explanation is not None,
+        is_traced=any(span.source.is_precise for message in messages for span in message.spans),
     )
 
 
 def traced_texts(inspected: InspectedPrompt) -> tuple[tuple[ExplainedMessage, ...], tuple[str, ...]]:
-    """The messages of a prompt with their sources, and what each is called; of a prompt without sources, its blocks."""
+    """The messages of a prompt with their sources, and what each is called."""
     blocks, explanation = inspected.prompt.blocks, inspected.explanation
-    if explanation is None:
-        explanation = Explanation(messages=tuple(map(_untraced, blocks)))
-    if len(explanation.messages) == len(blocks) and not _is_one_text(explanation):
-        return explanation.messages, tuple(block_view(block, 0).part for block in blocks)
-    return explanation.messages, tuple(translated(_("Prompt")) for _message in explanation.messages)
+    if _is_one_text(explanation) or len(explanation.messages) != len(blocks):
+        return explanation.messages, tuple(translated(_("Prompt")) for _message in explanation.messages)
+    return explanation.messages, tuple(translated(block_view(block, 0).part) for block in blocks)
 
 
 def _is_one_text(explanation: Explanation) -> bool:
     return [message.role for message in explanation.messages] == [PROMPT]
 
 
-def _untraced(block: KeptBlock) -> ExplainedMessage:
-    source = FromBlock(stage=str(block.source.get("stage") or ""), id=str(block.source.get("id") or block.slot or ""))
-    spans = (ExplainedSpan(text=block.content, source=source),) if block.content else ()
-    return ExplainedMessage(role=block.role, content=block.content, spans=spans)
-
-
 def _parts(inspected: InspectedPrompt, messages: tuple[ExplainedMessage, ...]) -> Iterator[PartView]:
     largest = max(largest_block(inspected.prompt), *(part.block.tokens for part in inspected.parts), 0)
-    is_by_block = len(messages) == len(inspected.prompt.blocks)
+    is_by_block = not _is_one_text(inspected.explanation) and len(messages) == len(inspected.prompt.blocks)
     number = 0
     for part in inspected.parts:
         view = block_view(part.block, largest)
@@ -193,26 +185,27 @@ def _window(inspected: InspectedPrompt) -> tuple[BarPart, ...]:
 
 def _figures(trial: PromptTrial) -> Iterator[FigureView]:
     whole, tried = _counted(trial.whole), _counted(trial.tried)
-    for label, before, after in zip(_LABELS, whole, tried, strict=True):
-        change = after - before
-        yield FigureView(label=label, value=str(after), change=f"{change:+}" if trial.whole is not trial.tried else "")
+    for (label, before), (_label, after) in zip(whole, tried, strict=True):
+        if after is None:
+            continue
+        is_share = label == _REUSE
+        value = translated(_("{percent} %", percent=after)) if is_share else str(after)
+        change = "" if trial.whole is trial.tried or before is None else f"{after - before:+}"
+        yield FigureView(label=label, value=value, change=change)
 
 
-_LABELS = (_("Tokens"), _("Blocks"), _("Lore entries"), _("Trimmed"))
+_REUSE = _("Reuse")
 
 
-def _counted(inspected: InspectedPrompt) -> tuple[int, ...]:
+def _counted(inspected: InspectedPrompt) -> tuple[tuple[str, int | None], ...]:
     prompt = prompt_view(inspected.prompt)
     reasons = reasons_view(prompt.report, inspected.explanation, no_entry_link)
-    return prompt.tokens, len(prompt.blocks), len(reasons.activated), len(reasons.evicted)
-
-
-def unswitched(prompt: KeptPrompt, explanation: Explanation | None = None) -> PromptTrial:
-    """A prompt that was sent, whose parts cannot be switched."""
-    inspected = InspectedPrompt(
-        prompt=prompt, parts=tuple(PromptPart(block=block) for block in prompt.blocks), explanation=explanation
+    return (
+        (_("Tokens"), prompt.tokens),
+        (_REUSE, None if inspected.reuse is None else round(100 * inspected.reuse.share)),
+        (_("Trimmed"), len(reasons.evicted)),
+        (_("Lore entries"), len(reasons.activated)),
     )
-    return PromptTrial(whole=inspected, tried=inspected)
 
 
 def toggled(off: Sequence[str], toggle: Sequence[str]) -> tuple[str, ...]:

@@ -60,8 +60,7 @@ async def preview_page_view(
         case "changes":
             return {**shown, "changes": await changes_view(runtime, viewer, conversation_id, prompt, other)}
         case "timeline":
-            async with runtime.database.read() as session:
-                return {**shown, "timeline": await timeline_view(session, conversation_id)}
+            return {**shown, "timeline": await timeline_view(runtime, viewer, conversation_id)}
         case "request":
             return {**shown, "prompt": prompt_view(prompt)}
         case _:

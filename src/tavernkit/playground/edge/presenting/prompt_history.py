@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -17,22 +16,27 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.prompt_preview import BlockView, block_view, largest_block
+from tavernkit.playground.edge.presenting.prompt_preview import BlockView, block_view, largest_block, prompt_view
 from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, slot_group
 from tavernkit.playground.edge.presenting.traced_text import BarPart, bar
 from tavernkit.playground.story.previews.service import KeptPrompt, changed_blocks, read_prompt
 from tavernkit.values import Value
 
-TURNS_SHOWN = 50
+TURNS_SHOWN = 40
 
 
-class TurnView(Value, frozen=True, kw_only=True):
-    """A run with a kept prompt: what it wrote, and what its prompt was filled with. `tokens` are by group, in the order
-    of the legend; `trimmed` are those that did not fit, which `cut` draws behind the bar."""
+class RunName(Value, frozen=True, kw_only=True):
+    """A run with a kept prompt, and what it wrote."""
 
     run_id: UUID
-    name: str
     moment: datetime
+    name: str
+
+
+class TurnView(RunName, frozen=True, kw_only=True):
+    """What the prompt of a run was filled with. `tokens` are by group, in the order
+    of the legend; `trimmed` are those that did not fit, which `cut` draws behind the bar."""
+
     total: int
     trimmed: int
     tokens: Mapping[SourceGroup, int]
@@ -47,32 +51,41 @@ class TimelineView(Value, frozen=True, kw_only=True):
 
     turns: tuple[TurnView, ...]
     legend: tuple[tuple[SourceGroup, str], ...]
-    room: int
 
 
-async def timeline_view(session: AsyncSession, conversation_id: UUID, shown: UUID | None = None) -> TimelineView:
-    """What has filled the context of each turn, and what was cut."""
-    rows = (
-        await session.execute(
-            select(Run.id, Run.created_at, SpaceMembership.cached_display_name, PromptSnapshot)
-            .join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
-            .join(SpaceMembership, SpaceMembership.id == Run.speaker_membership_id)
-            .where(Run.conversation_id == conversation_id)
-            .order_by(Run.created_at.desc(), Run.id)
-            .limit(TURNS_SHOWN)
-        )
-    ).all()
-    names = await _written_by(session, conversation_id, [row[0] for row in rows])
+async def timeline_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, shown: UUID | None = None
+) -> TimelineView:
+    """What has filled the context of each turn, and what was cut; for those who may see prompts."""
     turns = [
-        _turn(snapshot, moment, _name(speaker, names.get(run_id)), is_shown=run_id == shown)
-        for run_id, moment, speaker, snapshot in reversed(rows)
+        _turn(await read_prompt(runtime, viewer, run.run_id), run, is_shown=run.run_id == shown)
+        for run in await _runs(runtime, conversation_id)
     ]
     room = max((turn.total + turn.trimmed for turn in turns), default=0)
     used = {group for turn in turns for group, tokens in turn.tokens.items() if tokens}
     return TimelineView(
         turns=tuple(_to_scale(turn, room) for turn in turns),
         legend=tuple((group, label) for group, label in GROUPS.items() if group in used),
-        room=room,
+    )
+
+
+async def _runs(runtime: Runtime, conversation_id: UUID) -> tuple[RunName, ...]:
+    """The newest runs whose prompts were kept, the oldest of them first."""
+    async with runtime.database.read() as session:
+        rows = (
+            await session.execute(
+                select(Run.id, Run.created_at, SpaceMembership.cached_display_name)
+                .join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
+                .join(SpaceMembership, SpaceMembership.id == Run.speaker_membership_id)
+                .where(Run.conversation_id == conversation_id)
+                .order_by(Run.created_at.desc(), Run.id)
+                .limit(TURNS_SHOWN)
+            )
+        ).all()
+        written = await _written_by(session, conversation_id, [row[0] for row in rows])
+    return tuple(
+        RunName(run_id=run_id, moment=moment, name=_name(speaker, written.get(run_id)))
+        for run_id, moment, speaker in reversed(rows)
     )
 
 
@@ -99,17 +112,15 @@ def _name(speaker: str, written: tuple[int, int, int] | None) -> str:
     return translated(_("Message {number}, swipe {swipe}, {name}", number=str(seq + 1), swipe=swipe, name=name))
 
 
-def _turn(snapshot: PromptSnapshot, moment: datetime, name: str, *, is_shown: bool) -> TurnView:
+def _turn(prompt: KeptPrompt, run: RunName, *, is_shown: bool) -> TurnView:
     tokens: dict[SourceGroup, int] = dict.fromkeys(GROUPS, 0)
-    for block in snapshot.blocks["blocks"]:
-        tokens[slot_group(block.get("slot"), has_lore=bool(block.get("lore")))] += block["tokens"]
-    trimming: Mapping[str, Any] = snapshot.report.get("trimming") or {}
+    for block in prompt.blocks:
+        tokens[slot_group(block.slot, has_lore=bool(block.lore))] += block.tokens
+    trimming = prompt_view(prompt).report.trimming
     return TurnView(
-        run_id=snapshot.run_id,
-        name=name,
-        moment=moment,
+        **{name: getattr(run, name) for name in RunName.__struct_fields__},
         total=sum(tokens.values()),
-        trimmed=max(0, trimming.get("initial_tokens", 0) - trimming.get("final_tokens", 0)),
+        trimmed=0 if trimming is None else max(0, trimming.initial_tokens - trimming.final_tokens),
         tokens=tokens,
         bar=(),
         cut=None,
@@ -130,7 +141,7 @@ class ChangesView(Value, frozen=True, kw_only=True):
     """What only one of two prompts has: that of the `other` run, which is one of `turns`, or the one that is shown."""
 
     other: UUID | None
-    turns: tuple[TurnView, ...]
+    turns: tuple[RunName, ...]
     changes: tuple[tuple[str, BlockView], ...] = ()
     same: int = 0
 
@@ -139,9 +150,8 @@ async def changes_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, prompt: KeptPrompt, other: UUID | None
 ) -> ChangesView:
     """The prompt compared with that of another run, which is the one before it where none is named."""
-    async with runtime.database.read() as session:
-        turns = (await timeline_view(session, conversation_id, prompt.run_id)).turns
-    earlier = [turn.run_id for turn in takewhile(lambda turn: not turn.is_shown, turns)]
+    turns = await _runs(runtime, conversation_id)
+    earlier = [turn.run_id for turn in takewhile(lambda turn: turn.run_id != prompt.run_id, turns)]
     if other is None:
         other = earlier[-1] if earlier else None
     if other is None:
@@ -151,7 +161,7 @@ async def changes_view(
     largest = largest_block(prompt)
     return ChangesView(
         other=other,
-        turns=tuple(turn for turn in turns if not turn.is_shown),
+        turns=tuple(turn for turn in turns if turn.run_id != prompt.run_id),
         changes=tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
         same=sum(one.change == "same" for one in changes),
     )

@@ -23,7 +23,6 @@ from tavernkit.playground.edge.presenting.inspector import (
     plan_view,
     run_place,
     traced_texts,
-    unswitched,
 )
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_history import changes_view, timeline_view
@@ -36,6 +35,7 @@ from tavernkit.playground.story.pipelines.reports import (
     run_words,
     runs_around,
 )
+from tavernkit.playground.story.previews.inspecting import inspect_run
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
@@ -133,19 +133,19 @@ async def _tab_of(
 ) -> Mapping[str, object]:
     match tab:
         case "plan":
-            return {"plan": plan_view(unswitched(prompt), no_link, no_entry_link)}
+            trial = await inspect_run(runtime, viewer, run.id)
+            return {"plan": plan_view(trial, no_link, no_entry_link)}
         case "request" | "reply":
             return {"prompt": prompt_view(prompt)}
         case "timeline":
-            async with runtime.database.read() as session:
-                return {"timeline": await timeline_view(session, run.conversation_id, run.id)}
+            return {"timeline": await timeline_view(runtime, viewer, run.conversation_id, run.id)}
         case "changes":
             return {"changes": await changes_view(runtime, viewer, run.conversation_id, prompt, other)}
 
 
 async def traced_message(runtime: Runtime, viewer: Viewer, run_id: UUID, number: int, start: int) -> TracedView:
     """A part of a message of the prompt that a run has sent."""
-    messages, _titles = traced_texts(unswitched(await read_prompt(runtime, viewer, run_id)).tried)
+    messages, _titles = traced_texts((await inspect_run(runtime, viewer, run_id)).tried)
     return part_of(messages, number, start, no_link)
 
 

@@ -12,7 +12,7 @@ from tavernkit import Block
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.hooks import BuildHook
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Message
+from tavernkit.playground.base.database.models import Message, PromptSnapshot, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, message_for
 from tavernkit.playground.story.previews.service import (
@@ -22,12 +22,16 @@ from tavernkit.playground.story.previews.service import (
     in_preview,
     next_inputs,
     prompt_of,
+    read_prompt,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.records import record_of
+from tavernkit.playground.story.runs.queries import read_run
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.sources import Explanation
+from tavernkit.prompt.explaining import PROMPT
+from tavernkit.prompt.reuse import Reuse, reuse
+from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
 from tavernkit.prompt.unsent import made_of
 from tavernkit.values import Value
 
@@ -42,11 +46,13 @@ class PromptPart(Value, frozen=True, kw_only=True):
 
 
 class InspectedPrompt(Value, frozen=True, kw_only=True):
-    """A prompt with its parts, also those that were switched off, and where its characters come from."""
+    """A prompt with its parts, also those that were switched off, and where its characters come from. `reuse` is what
+    it has in common with the prompt before it, None where there is none."""
 
     prompt: KeptPrompt
     parts: tuple[PromptPart, ...]
-    explanation: Explanation | None = None
+    explanation: Explanation
+    reuse: Reuse | None = None
 
 
 class PromptTrial(Value, frozen=True, kw_only=True):
@@ -68,15 +74,61 @@ async def inspect_preview(
     """The prompt for what this member would say next, or whoever would speak, with its sources; for members of the
     space. `off` are the ids of what is left out of it."""
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
-    return await in_preview(lambda: _tried(inputs, frozenset(off)))
+    before = await prompt_before(runtime, viewer, conversation_id)
+    return await in_preview(lambda: _tried(inputs, frozenset(off), before))
 
 
-def _tried(inputs: PromptInputs, off: frozenset[str]) -> PromptTrial:
-    whole = _inspected(inputs, frozenset())
-    return PromptTrial(whole=whole, tried=_inspected(inputs, off) if off else whole)
+async def inspect_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> PromptTrial:
+    """The prompt that a run has sent, with its sources; its parts cannot be switched."""
+    run = await read_run(runtime, viewer, run_id)
+    prompt = await read_prompt(runtime, viewer, run_id)
+    before = await prompt_before(runtime, viewer, run.conversation_id, run)
+    explanation = explained_by_blocks(prompt)
+    inspected = InspectedPrompt(
+        prompt=prompt,
+        parts=tuple(PromptPart(block=block) for block in prompt.blocks),
+        explanation=explanation,
+        reuse=None if before is None else reuse(before, explanation),
+    )
+    return PromptTrial(whole=inspected, tried=inspected)
 
 
-def _inspected(inputs: PromptInputs, off: frozenset[str]) -> InspectedPrompt:
+async def prompt_before(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, run: Run | None = None
+) -> Explanation | None:
+    """The last prompt of a conversation that was kept, or the last before that of a run."""
+    query = select(Run.id).join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
+    query = query.where(Run.conversation_id == conversation_id).order_by(Run.created_at.desc(), Run.id).limit(1)
+    if run is not None:
+        query = query.where(Run.created_at < run.created_at)
+    async with runtime.database.read() as session:
+        found = await session.scalar(query)
+    return None if found is None else explained_by_blocks(await read_prompt(runtime, viewer, found))
+
+
+def explained_by_blocks(prompt: KeptPrompt) -> Explanation:
+    """What is known of a prompt whose characters were not followed: its blocks."""
+    messages = []
+    for block in prompt.blocks:
+        origin = FromBlock(stage=str(block.source.get("stage") or ""), id=str(block.source.get("id") or ""))
+        spans = (ExplainedSpan(text=block.content, source=origin),) if block.content else ()
+        messages.append(ExplainedMessage(role=block.role, content=block.content, spans=spans))
+    if not isinstance(prompt.request.get("prompt"), str):
+        return Explanation(messages=tuple(messages))
+    whole = ExplainedMessage(
+        role=PROMPT,
+        content="".join(message.content for message in messages),
+        spans=tuple(span for message in messages for span in message.spans),
+    )
+    return Explanation(messages=(whole,))
+
+
+def _tried(inputs: PromptInputs, off: frozenset[str], before: Explanation | None) -> PromptTrial:
+    whole = _inspected(inputs, frozenset(), before)
+    return PromptTrial(whole=whole, tried=_inspected(inputs, off, before) if off else whole)
+
+
+def _inspected(inputs: PromptInputs, off: frozenset[str], before: Explanation | None) -> InspectedPrompt:
     left_out: list[Block] = []
     # Without the times of its stages: whoever looks twice sees the same.
     built = build_prompt(inputs, is_traced=True, before_trimming=_without(off, left_out)).with_(stages=())
@@ -84,10 +136,12 @@ def _inspected(inputs: PromptInputs, off: frozenset[str]) -> InspectedPrompt:
     shown = built.plan.with_(blocks=redacted_blocks(built.plan.blocks))
     explanation = built.built.with_(plan=shown).explain()
     switched = {block.id for block in left_out}
+    estimator, model = inputs.estimator, inputs.provider.model
     return InspectedPrompt(
         prompt=prompt,
         parts=_parts(built, prompt, left_out),
         explanation=explanation.with_(evicted=tuple(one for one in explanation.evicted if one.id not in switched)),
+        reuse=None if before is None else reuse(before, explanation, estimator=estimator, model=model),
     )
 
 

@@ -264,7 +264,6 @@ def build_on_sillytavern(
 ) -> Built[SillyTavernResult]:
     """Build the prompt as SillyTavern would."""
     return sillytavern.build(
-        trace=is_traced,
         story=story_of(inputs, chosen),
         # The cache of books has the card's own as the lore engine knows it from earlier prompts.
         character=inputs.cast.character.with_(character_book=inputs.books.own),
@@ -280,13 +279,17 @@ def build_on_sillytavern(
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
+        trace=is_traced,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
 
 
 class BuiltPrompt(Value, frozen=True, kw_only=True):
-    """A prompt, and the request that carries it; `stages` are those of its build, with the time that each took."""
+    """A prompt, and the request that carries it; `stages` are those of its build, with the time that each took.
+
+    Where it is traced, each of its characters knows where it comes from.
+    """
 
     inputs: PromptInputs
     chosen: ChosenPreset
@@ -294,6 +297,7 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
     request: ChatRequest
     platform: Platform
     stages: tuple[TraceStage, ...]
+    is_traced: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -312,20 +316,27 @@ def build_prompt(
     if before_trimming is not None:
         hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
-    platform, trace = _platform(inputs), TraceCollector()
+    platform, watch = _platform(inputs), None if is_traced else TraceCollector()
     match platform:
         case "sillytavern":
-            built = build_on_sillytavern(inputs, chosen, variables, hooks, trace, is_traced=is_traced)
+            built = build_on_sillytavern(inputs, chosen, variables, hooks, watch, is_traced=is_traced)
         case "risuai":
-            built = build_on_risuai(inputs, chosen, variables, hooks, trace, is_traced=is_traced)
+            built = build_on_risuai(inputs, chosen, variables, hooks, watch, is_traced=is_traced)
     return BuiltPrompt(
         inputs=inputs,
         chosen=chosen,
         built=built,
         request=model_request(inputs, built.plan, has_samplers=chosen.has_samplers),
         platform=platform,
-        stages=trace.stages,
+        stages=_stages(built.plan, watch),
+        is_traced=is_traced,
     )
+
+
+def _stages(plan: Plan, watch: TraceCollector | None) -> tuple[TraceStage, ...]:
+    if watch is not None:
+        return watch.stages
+    return () if plan.trace is None else plan.trace.stages
 
 
 def _platform(inputs: PromptInputs) -> Platform:

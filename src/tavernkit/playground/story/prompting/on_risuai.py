@@ -37,13 +37,12 @@ def build_on_risuai(
     chosen: ChosenPreset,
     variables: Variables,
     hooks: BuildHooks,
-    instrumenter: Instrumenter,
+    instrumenter: Instrumenter | None = None,
     *,
     is_traced: bool = False,
 ) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
-        trace=is_traced,
         story=risuai.Story(
             character=_character(inputs),
             modules=_modules(inputs),
@@ -74,6 +73,7 @@ def build_on_risuai(
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
+        trace=is_traced,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
