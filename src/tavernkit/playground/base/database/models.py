@@ -924,6 +924,36 @@ class PromptSnapshot(Base):
     created_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class PromptDocument(Base):
+    """A card, a lorebook, a preset, a group of messages…, as prompts were built from it: JSON, compressed, once by the
+    hash of it. One that `has_parts` names others."""
+
+    __tablename__ = "prompt_documents"
+
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    has_parts: Mapped[bool]
+
+
+class PromptInputRecord(Base):
+    """What one prompt was built from: JSON, compressed, that names documents and blocks by their hashes."""
+
+    __tablename__ = "prompt_inputs"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ReplyStream(Base):
+    """What a provider sent for one reply, piece by piece, and what became of it: JSON, compressed."""
+
+    __tablename__ = "reply_streams"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class Claimed(DatedRow):
     """Work that a worker claims when it is due, for as long as its lease holds.
 

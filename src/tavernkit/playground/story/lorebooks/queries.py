@@ -302,6 +302,21 @@ class BookCache:
 _CACHE = BookCache()
 
 
+class SameBook:
+    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
+
+    __slots__ = ("book",)
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameBook) and other.book is self.book
+
+
 async def books_for(
     session: AsyncSession,
     conversation: Conversation,

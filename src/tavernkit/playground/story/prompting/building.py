@@ -42,6 +42,7 @@ from tavernkit.sillytavern.world_info import InsertionStrategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
 from tavernkit.values import Json, JsonObject, Value
 
+_NO_SAMPLERS = {"context_tokens", "max_tokens", "stop", "stream", "record"}
 _EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
 
 
@@ -115,7 +116,7 @@ def _known(options: Mapping[str, Json]) -> dict[str, Json]:
 
 def _explicit(inputs: PromptInputs) -> dict[str, Json]:
     """What the story's settings say themselves."""
-    llm = inputs.settings.llm.model_dump(exclude={"context_tokens", "max_tokens", "stop", "stream"}, exclude_none=True)
+    llm = inputs.settings.llm.model_dump(exclude=_NO_SAMPLERS, exclude_none=True)
     if llm.get("seed") == -1:
         del llm["seed"]
     effort = _EFFORTS.get(inputs.settings.reasoning.effort)

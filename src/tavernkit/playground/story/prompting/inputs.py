@@ -80,6 +80,11 @@ class WindowedHistory(InMemoryHistory):
                 break
         return self.with_messages(messages)
 
+    @property
+    def user_messages(self) -> int | None:
+        """How many messages people have written; None where only those of the window are counted."""
+        return self._user_messages
+
     def with_messages(self, messages: Iterable[Message]) -> WindowedHistory:
         """The same chat, with others in the place of its messages."""
         return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from tavernkit import Built, Message, Variables, risuai
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
-from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.story.lorebooks.queries import SameBook
 from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
@@ -56,7 +56,7 @@ def build_on_risuai(
                     *inputs.books.persona,
                     *inputs.books.everywhere,
                 )
-                for entry in _entries(_Same(book))
+                for entry in _entries(SameBook(book))
             ),
             chat_id=str(inputs.chat_id),
             memory=KeptMemory(inputs.settings.prompt.memory) if inputs.settings.prompt.memory.strip() else None,
@@ -162,22 +162,7 @@ def _settings(inputs: PromptInputs) -> risuai.RisuSettings:
     )
 
 
-class _Same:
-    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
-
-    __slots__ = ("book",)
-
-    def __init__(self, book: Book) -> None:
-        self.book = book
-
-    def __hash__(self) -> int:
-        return id(self.book)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.book is self.book
-
-
 @lru_cache(maxsize=64)
-def _entries(same: _Same) -> tuple[LoreEntry, ...]:
+def _entries(same: SameBook) -> tuple[LoreEntry, ...]:
     """The entries of a lorebook as RisuAI imports them, once for each version of it."""
     return entries_from_book(same.book)

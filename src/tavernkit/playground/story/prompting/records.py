@@ -12,7 +12,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -20,10 +20,17 @@ from sqlalchemy import Row, Text, delete, func, select, type_coerce
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import (
+    PromptBlock,
+    PromptDocument,
+    PromptInputRecord,
+    PromptSnapshot,
+    SiteSetting,
+)
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
@@ -31,6 +38,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
 from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
+from tavernkit.playground.story.prompting.inputs_kept import InputsRecord, hashes_in, keep_inputs, kept_inputs
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
 from tavernkit.prompt.tokens import attachment_tokens
@@ -80,17 +88,28 @@ async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
         return 0
     used = _UsedBlocks(since=runtime.clock() - LATE)
     await _read_all(runtime, used, until)
+    removed = sum([await _remove_others(runtime, key, used, until) for key in _KEYS])
+    if not until.is_set():
+        await _note_end(runtime, sweep)
+    return removed
+
+
+_KEYS = (PromptBlock.sha256, PromptDocument.sha256)
+
+
+async def _remove_others(
+    runtime: Runtime, key: InstrumentedAttribute[str], used: _UsedBlocks, until: asyncio.Event
+) -> int:
+    """Remove the blocks, or the documents, that are not used."""
     removed, after = 0, ""
     while not until.is_set():
-        page = select(PromptBlock.sha256).where(PromptBlock.sha256 > after).order_by(PromptBlock.sha256)
         async with runtime.database.read() as session:
-            hashes = (await session.scalars(page.limit(BLOCKS_AT_ONCE))).all()
+            hashes = (await session.scalars(select(key).where(key > after).order_by(key).limit(BLOCKS_AT_ONCE))).all()
         if not hashes:
-            await _note_end(runtime, sweep)
             break
         after = hashes[-1]
         if unused := used.others(hashes):
-            removed += await _remove(runtime, unused, used)
+            removed += await _remove(runtime, key, unused, used)
     return removed
 
 
@@ -105,10 +124,16 @@ class _UsedBlocks:
         self._beginnings: set[bytes] = set()
         self._read: set[tuple[UUID, datetime]] = set()
 
-    def read(self, rows: Sequence[Row[UUID, datetime, str, str]]) -> None:
-        self._read |= {(run_id, moment) for run_id, moment, _, _ in rows if moment >= self.since}
+    async def read(self, session: AsyncSession, rows: Sequence[_PromptRow]) -> None:
+        """Remember what prompts refer to, and what it refers to in turn."""
+        inputs = [content for *_, content in rows if content is not None]
+        self._beginnings |= set(map(_beginning, await hashes_in(session, inputs)))
+        await asyncio.to_thread(self._read_texts, rows)
+
+    def _read_texts(self, rows: Sequence[_PromptRow]) -> None:
+        self._read |= {(run_id, moment) for run_id, moment, *_ in rows if moment >= self.since}
         self._beginnings |= {
-            _beginning(sha256) for _, _, *texts in rows for text in texts for sha256 in HASH.findall(text)
+            _beginning(sha256) for _, _, *texts, _ in rows for text in texts for sha256 in HASH.findall(text)
         }
 
     def has_read(self, run_id: UUID, moment: datetime) -> bool:
@@ -125,13 +150,13 @@ async def _read_all(runtime: Runtime, used: _UsedBlocks, until: asyncio.Event) -
         async with runtime.database.read() as session:
             page = query if after is None else query.where(PromptSnapshot.run_id > after)
             rows = (await session.execute(page)).all()
+            await used.read(session, rows)
         if not rows:
             break
         after = rows[-1][0]
-        await asyncio.to_thread(used.read, rows)
 
 
-async def _remove(runtime: Runtime, unused: Sequence[str], used: _UsedBlocks) -> int:
+async def _remove(runtime: Runtime, key: InstrumentedAttribute[str], unused: Sequence[str], used: _UsedBlocks) -> int:
     """Remove blocks, but for those that prompts refer to which were written since the prompts were read."""
     recent = select(PromptSnapshot.run_id, PromptSnapshot.created_at).where(PromptSnapshot.created_at >= used.since)
     async with runtime.database.write() as session:
@@ -139,11 +164,10 @@ async def _remove(runtime: Runtime, unused: Sequence[str], used: _UsedBlocks) ->
             await session.execute(select(func.pg_advisory_xact_lock(LOCK)))
         new = [run_id for run_id, moment in await session.execute(recent) if not used.has_read(run_id, moment)]
         if new:
-            used.read((await session.execute(_PROMPTS.where(PromptSnapshot.run_id.in_(new)))).all())
+            rows = (await session.execute(_PROMPTS.where(PromptSnapshot.run_id.in_(new)))).all()
+            await used.read(session, rows)
         gone = used.others(unused)
-        await session.execute(
-            delete(PromptBlock).where(PromptBlock.sha256.in_(gone)), execution_options={"synchronize_session": False}
-        )
+        await session.execute(delete(key.class_).where(key.in_(gone)), execution_options={"synchronize_session": False})
         return len(gone)
 
 
@@ -164,7 +188,9 @@ _PROMPTS = select(
     PromptSnapshot.created_at,
     type_coerce(PromptSnapshot.blocks, Text),
     type_coerce(PromptSnapshot.request, Text),
-)
+    PromptInputRecord.content,
+).outerjoin(PromptInputRecord, PromptInputRecord.run_id == PromptSnapshot.run_id)
+_PromptRow: TypeAlias = Row[UUID, datetime, str, str, bytes | None]
 
 
 OMITTED = "pictures_omitted"
@@ -191,13 +217,20 @@ MOST_VERDICTS = 200
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash."""
+    """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash. `inputs`
+    is what it was built from, where it is to be built again."""
 
     texts: Mapping[str, str]
     blocks: dict[str, Any]
     request: dict[str, Any]
     report: dict[str, Any]
     fingerprint: str
+    inputs: InputsRecord | None = None
+
+    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+        """The same, with what the prompt was built from."""
+        inputs = kept_inputs(prompt.inputs)
+        return self.with_(inputs=inputs, texts={**inputs.texts, **self.texts})
 
 
 def record_of(prompt: BuiltPrompt) -> PromptRecord:
@@ -246,8 +279,13 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
         texts=texts,
-        fingerprint=fingerprint(_sent(prompt.request)),
+        fingerprint=request_fingerprint(prompt),
     )
+
+
+def request_fingerprint(prompt: BuiltPrompt) -> str:
+    """The hash of everything that is sent."""
+    return fingerprint(_sent(prompt.request))
 
 
 def lore_in(prompt: BuiltPrompt) -> int:
@@ -281,6 +319,8 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+    if record.inputs is not None:
+        await keep_inputs(session, run_id, record.inputs)
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:

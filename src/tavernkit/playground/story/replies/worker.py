@@ -47,6 +47,7 @@ from tavernkit.playground.story.prompting.fitting import (
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
+from tavernkit.playground.story.prompting.streams_kept import stream_record
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
     Claim,
@@ -91,7 +92,8 @@ class Execution:
         self._written, self._written_at = 0, asyncio.get_running_loop().time()
         self._something_new = asyncio.Event()
         self._thoughts = ""
-        self._is_shown = True
+        self._is_shown, self._is_recorded = True, False
+        self._events: list[ModelEvent] = []
         self._steps: ReplySteps | None = None
         self._has_replied = False
         self._unkept: PromptRecord | None = None
@@ -186,7 +188,7 @@ class Execution:
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
         prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         check_fits(prompt)
-        self._is_shown = inputs.settings.llm.stream
+        self._is_shown, self._is_recorded = inputs.settings.llm.stream, inputs.settings.llm.record
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
         return reply.text if await self._finish(prompt, reply, finished) else None
@@ -222,6 +224,7 @@ class Execution:
             expression=expression,
             usage=usage,
             prompt=self._unkept,
+            stream=stream_record(self._events, reply) if self._is_recorded else None,
             model=provider.model,
             debug=debug,
             ids=None if steps is None else steps.ids,
@@ -296,6 +299,8 @@ class Execution:
     async def _read(self, events: AsyncIterator[ModelEvent]) -> Finished | None:
         finished: Finished | None = None
         async for event in events:
+            if self._is_recorded:
+                self._events.append(event)
             match event:
                 case Finished():
                     finished = event
@@ -370,7 +375,7 @@ class Execution:
 
 def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
     prompt = fitting_prompt(inputs)
-    return prompt, record_of(prompt)
+    return prompt, record_of(prompt).with_inputs(prompt)
 
 
 IDLE_SECONDS = 1.0
