@@ -131,9 +131,15 @@ _MISSES: Mapping[MissKind, Callable[[NearMiss], str]] = {
     "recursion": lambda miss: f"would activate with recursion: “{miss.key}” is in another activated entry",
     "recursion_excluded": lambda miss: f"only another entry mentions “{miss.key}”, and it does not listen to others",
     "switched_off": lambda miss: f"switched off; “{miss.key}” was found{_place(miss)}",
-    "secondary_missing": lambda miss: f"“{miss.key}” was found{_place(miss)}, but not {_quoted(miss.keys)}",
+    "secondary_missing": lambda miss: (
+        f"“{miss.key}” was found{_place(miss)}, but not {_quoted(miss.keys)}"
+        if miss.key
+        else f"{_quoted(miss.keys)} was not found"
+    ),
     "secondary_found": lambda miss: (
         f"“{miss.key}” was found{_place(miss)}, and so was {_quoted(miss.keys)}, which excludes it"
+        if miss.key
+        else f"{_quoted(miss.keys)} was found{_place(miss)}, which excludes it"
     ),
     "delay": lambda miss: f"delayed for {_more_messages(miss)}",
     "cooldown": lambda miss: f"cooldown for {_more_messages(miss)}",
