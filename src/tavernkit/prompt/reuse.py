@@ -181,6 +181,8 @@ def _piece(said: Message | Block, block: Block | None = None) -> _Piece:
         return message_tokens(said, estimator, model)
 
     def spans() -> Sequence[ExplainedSpan]:
-        return () if block is None else explained(Plan(blocks=(block,)), Findings(), is_one_text=False).messages[0].spans
+        return (
+            () if block is None else explained(Plan(blocks=(block,)), Findings(), is_one_text=False).messages[0].spans
+        )
 
     return _Piece((said.role, said.name, said.attachments, calls), said.content, tokens, spans)

@@ -36,29 +36,37 @@ Place = Annotated[int, Path(ge=0, le=10**9)]
 With = Annotated[UUID | None, Query(alias="with")]
 
 
-def _choice(
-    speaker: UUID | None = None,
-    kind: PreviewKind | None = None,
-    off: Annotated[list[Id] | None, Query(max_length=MOST_OFF)] = None,
-) -> PreviewChoice:
-    return PreviewChoice(speaker=speaker, kind=kind, off=tuple(off or ()))
+def _off(off: Annotated[list[Id] | None, Query(max_length=MOST_OFF)] = None) -> tuple[str, ...]:
+    return tuple(off or ())
+
+
+Off = Annotated[tuple[str, ...], Depends(_off)]
+Toggle = Annotated[str, Query(max_length=10 * MOST_CHARACTERS)]
+
+
+def _choice(off: Off, speaker: UUID | None = None, kind: PreviewKind | None = None) -> PreviewChoice:
+    return PreviewChoice(speaker=speaker, kind=kind, off=off)
 
 
 Choice = Annotated[PreviewChoice, Depends(_choice)]
 
 
 @router.get("/runs/{run_id}")
-async def show_run(caller: PageCaller, run_id: UUID, tab: InspectorTab = "plan", other: With = None) -> Response:
+async def show_run(
+    caller: PageCaller, run_id: UUID, off: Off, tab: InspectorTab = "plan", toggle: Toggle = "", other: With = None
+) -> Response:
     """A tab of the inspector of a run."""
-    view = await run_page_view(*caller, run_id, tab, other)
+    if toggle:
+        return _switched(run_place(run_id, off=_toggled(off, toggle)))
+    view = await run_page_view(*caller, run_id, tab, off=off, other=other)
     return fresh_page("inspector/run.html", view=view)
 
 
 @router.get("/runs/{run_id}/messages/{number}")
-async def show_message_of_run(caller: PageCaller, run_id: UUID, number: Place, start: Number = 0) -> Response:
+async def show_message_of_run(caller: PageCaller, run_id: UUID, off: Off, number: Place, start: Number = 0) -> Response:
     """A part of a message of its prompt, for the page that has it folded."""
-    traced = await traced_message(*caller, run_id, number, start)
-    return _traced(run_place(run_id, "plan"), number, start, traced)
+    traced = await traced_message(*caller, run_id, off, number, start)
+    return _traced(run_place(run_id, off=off), number, start, traced)
 
 
 @router.get("/conversations/{conversation_id}/preview")
@@ -67,14 +75,13 @@ async def show_preview(
     conversation_id: UUID,
     choice: Choice,
     tab: InspectorTab = "plan",
-    toggle: Annotated[str, Query(max_length=10 * MOST_CHARACTERS)] = "",
+    toggle: Toggle = "",
     other: With = None,
     turbo_frame: Annotated[str, Header()] = "",
 ) -> Response:
     """The prompt that would be sent now: in the inspector, and in short as the content of the dialog."""
     if toggle:
-        off = toggled(choice.off, toggle.split(SEPARATOR))
-        return RedirectResponse(preview_place(conversation_id, choice.with_(off=off)).address(), status_code=303)
+        return _switched(preview_place(conversation_id, choice.with_(off=_toggled(choice.off, toggle))))
     try:
         if turbo_frame == "preview":
             view = await preview_view(*caller, conversation_id, speaker_id=choice.speaker, kind=choice.kind)
@@ -104,6 +111,14 @@ async def inspect_message(caller: PageCaller, message_id: UUID) -> Response:
     found = await caller.read(run_of_message, message_id)
     address = f"/conversations/{found.conversation_id}/preview" if found.run_id is None else f"/runs/{found.run_id}"
     return RedirectResponse(address, status_code=303)
+
+
+def _toggled(off: tuple[str, ...], toggle: str) -> tuple[str, ...]:
+    return toggled(off, toggle.split(SEPARATOR))
+
+
+def _switched(place: PlaceView) -> Response:
+    return RedirectResponse(place.address(), status_code=303)
 
 
 def _traced(place: PlaceView, number: int, start: int, traced: TracedView) -> Response:

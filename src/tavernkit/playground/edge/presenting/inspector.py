@@ -126,7 +126,7 @@ def plan_view(trial: PromptTrial, links: Href, entry_link: Callable[[str, str], 
         window=_window(inspected),
         messages=tuple(traced_messages(messages, titles, links)),
         legend=tuple((group, label) for group, label in GROUPS.items() if group in legend),
-        reasons=reasons_view(prompt.report, inspected.explanation, entry_link),
+        reasons=reasons_view(prompt.report, inspected.explanation, inspected.reuse, entry_link),
         figures=tuple(_figures(trial)),
         is_traced=any(span.source.is_precise for message in messages for span in message.spans),
     )
@@ -190,7 +190,8 @@ def _figures(trial: PromptTrial) -> Iterator[FigureView]:
             continue
         is_share = label == _REUSE
         value = translated(_("{percent} %", percent=after)) if is_share else str(after)
-        change = "" if trial.whole is trial.tried or before is None else f"{after - before:+}"
+        changed = 0 if before is None else after - before
+        change = f"{changed:+}".replace("-", "\N{MINUS SIGN}") if changed else ""
         yield FigureView(label=label, value=value, change=change)
 
 
@@ -199,7 +200,7 @@ _REUSE = _("Reuse")
 
 def _counted(inspected: InspectedPrompt) -> tuple[tuple[str, int | None], ...]:
     prompt = prompt_view(inspected.prompt)
-    reasons = reasons_view(prompt.report, inspected.explanation, no_entry_link)
+    reasons = reasons_view(prompt.report, inspected.explanation, None, no_entry_link)
     return (
         (_("Tokens"), prompt.tokens),
         (_REUSE, None if inspected.reuse is None else round(100 * inspected.reuse.share)),
@@ -225,6 +226,6 @@ def no_entry_link(_book: str, _entry: str) -> str:
     return ""
 
 
-def run_place(run_id: UUID, tab: InspectorTab) -> PlaceView:
+def run_place(run_id: UUID, tab: InspectorTab = "plan", off: Sequence[str] = ()) -> PlaceView:
     """Where the inspector of a run is."""
-    return PlaceView(path=f"/runs/{run_id}", tab=tab)
+    return PlaceView(path=f"/runs/{run_id}", tab=tab, off=tuple(off))

@@ -107,9 +107,9 @@ def _name(speaker: str, written: tuple[int, int, int] | None) -> str:
         return name
     seq, position, swipes = written
     if swipes < 2:
-        return translated(_("Message {number}, {name}", number=str(seq + 1), name=name))
+        return translated(_("Message {number}, {name}", number=str(seq), name=name))
     swipe = str(position + 1)
-    return translated(_("Message {number}, swipe {swipe}, {name}", number=str(seq + 1), swipe=swipe, name=name))
+    return translated(_("Message {number}, swipe {swipe}, {name}", number=str(seq), swipe=swipe, name=name))
 
 
 def _turn(prompt: KeptPrompt, run: RunName, *, is_shown: bool) -> TurnView:

@@ -8,9 +8,10 @@ from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext, translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.presenting.prompt_preview import KeptReport
-from tavernkit.playground.edge.presenting.sources import entry_name
+from tavernkit.playground.edge.presenting.sources import entry_name, source_words
 from tavernkit.playground.story.prompting.fitting import PARTS, part_name
 from tavernkit.prompt.reasons import EvictedBlock, ExplainedEntry, MissKind, NearMiss
+from tavernkit.prompt.reuse import Reuse
 from tavernkit.prompt.sources import Explanation
 from tavernkit.values import Value
 
@@ -35,6 +36,15 @@ class LeftOutView(Value, frozen=True, kw_only=True):
     text: str = ""
 
 
+class ReuseView(Value, frozen=True, kw_only=True):
+    """How much of a prompt begins as the one before it did; `broken_by` is what the first difference is, and `text`
+    how it begins."""
+
+    sentence: str
+    broken_by: str = ""
+    text: str = ""
+
+
 class ReasonsView(Value, frozen=True, kw_only=True):
     """All that is known of why a prompt is as it is. `more_entries` are not listed."""
 
@@ -44,24 +54,25 @@ class ReasonsView(Value, frozen=True, kw_only=True):
     evicted: tuple[LeftOutView, ...] = ()
     off: tuple[LeftOutView, ...] = ()
     warnings: tuple[str, ...] = ()
+    reuse: ReuseView | None = None
 
 
-def reasons_view(report: KeptReport, explanation: Explanation | None, href: Callable[[str, str], str]) -> ReasonsView:
-    """What a prompt's explanation says of it; without one, or one of an earlier version, what its report says.
+def reasons_view(
+    report: KeptReport, explanation: Explanation, found: Reuse | None, href: Callable[[str, str], str]
+) -> ReasonsView:
+    """What a prompt's explanation says of it; of one that says nothing of it, what its report says.
 
     `href` is where an entry of a book is edited.
     """
-    lore = _entries(report, href) if explanation is None or not explanation.lore else _verdicts(explanation, href)
+    lore = _verdicts(explanation, href) if explanation.lore else _entries(report, href)
     activated = tuple(entry for entry in lore if entry.is_activated)
     others = sorted((entry for entry in lore if not entry.is_activated), key=lambda entry: not entry.near)
     return ReasonsView(
         activated=activated,
         not_activated=tuple(others),
-        more_entries=0 if explanation is None else sum(cut.count for cut in explanation.lore_cut),
+        more_entries=sum(cut.count for cut in explanation.lore_cut),
         evicted=_evicted(report, explanation),
-        off=()
-        if explanation is None
-        else tuple(
+        off=tuple(
             LeftOutView(
                 name=shown_name(one.name) if one.name else PARTS.get(one.identifier, one.identifier),
                 sentence=one.sentence,
@@ -69,6 +80,23 @@ def reasons_view(report: KeptReport, explanation: Explanation | None, href: Call
             for one in explanation.off
         ),
         warnings=tuple(str(warning["message"]) for warning in report.warnings),
+        reuse=None if found is None else _reuse(found),
+    )
+
+
+def _reuse(found: Reuse) -> ReuseView:
+    broken = found.broken_by
+    return ReuseView(
+        sentence=translated(
+            _(
+                "{common} of {total} tokens ({percent} %) begin the prompt as they began the one before.",
+                common=found.common_tokens,
+                total=found.total_tokens,
+                percent=round(100 * found.share),
+            )
+        ),
+        broken_by="" if broken is None or broken.source is None else source_words(broken.source),
+        text="" if broken is None else broken.after,
     )
 
 
@@ -165,8 +193,8 @@ _MISSES: Mapping[MissKind, Callable[[NearMiss], str]] = {
 }
 
 
-def _evicted(report: KeptReport, explanation: Explanation | None) -> tuple[LeftOutView, ...]:
-    if explanation is not None and explanation.evicted:
+def _evicted(report: KeptReport, explanation: Explanation) -> tuple[LeftOutView, ...]:
+    if explanation.evicted:
         return tuple(map(_evicted_block, explanation.evicted))
     evictions = () if report.trimming is None else report.trimming.evictions
     return tuple(LeftOutView(name=one.part, sentence=one.words, tokens=one.tokens) for one in evictions)

@@ -18,6 +18,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.inspector import (
     InspectorTab,
+    PlaceView,
     no_entry_link,
     no_link,
     plan_view,
@@ -35,11 +36,11 @@ from tavernkit.playground.story.pipelines.reports import (
     run_words,
     runs_around,
 )
-from tavernkit.playground.story.previews.inspecting import inspect_run
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.replies import cost_words
+from tavernkit.playground.story.replaying.inspecting import inspect_run
 from tavernkit.playground.story.runs.queries import list_runs, read_run
 from tavernkit.values import Value
 
@@ -102,10 +103,16 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
 
 
 async def run_page_view(
-    runtime: Runtime, viewer: Viewer, run_id: UUID, tab: InspectorTab, other: UUID | None = None
+    runtime: Runtime,
+    viewer: Viewer,
+    run_id: UUID,
+    tab: InspectorTab,
+    *,
+    off: tuple[str, ...] = (),
+    other: UUID | None = None,
 ) -> Mapping[str, object]:
-    """A run with one tab of the inspector of its prompt; `other` is the run that it is compared with, else the one
-    before it."""
+    """A run with one tab of the inspector of its prompt, without what is `off`; `other` is the run that it is compared
+    with, else the one before it."""
     run = await read_run(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         names = await _names(session, [run])
@@ -116,24 +123,25 @@ async def run_page_view(
     except Refused:
         # It was not kept, or it is not for everybody who may read the story.
         prompt = None
+    place = run_place(run_id, tab, off)
     return {
-        "place": run_place(run_id, tab),
+        "place": place,
         "line": _line(run, names, pipelines),
         "title": shown_name(conversation.name),
         "facts": tuple(_facts(run)),
         "text": runtime.live_text.get(run.id, run.text),
         "pipelines": None if pipelines is None else pipelines_view(pipelines),
-        **({} if prompt is None else await _tab_of(runtime, viewer, run, prompt, tab, other)),
+        **({} if prompt is None else await _tab_of(runtime, viewer, run, prompt, place, other)),
         "has_prompt": prompt is not None,
     }
 
 
 async def _tab_of(
-    runtime: Runtime, viewer: Viewer, run: Run, prompt: KeptPrompt, tab: InspectorTab, other: UUID | None
+    runtime: Runtime, viewer: Viewer, run: Run, prompt: KeptPrompt, place: PlaceView, other: UUID | None
 ) -> Mapping[str, object]:
-    match tab:
+    match place.tab:
         case "plan":
-            trial = await inspect_run(runtime, viewer, run.id)
+            trial = await inspect_run(runtime, viewer, run, off=place.off)
             return {"plan": plan_view(trial, no_link, no_entry_link)}
         case "request" | "reply":
             return {"prompt": prompt_view(prompt)}
@@ -143,9 +151,12 @@ async def _tab_of(
             return {"changes": await changes_view(runtime, viewer, run.conversation_id, prompt, other)}
 
 
-async def traced_message(runtime: Runtime, viewer: Viewer, run_id: UUID, number: int, start: int) -> TracedView:
-    """A part of a message of the prompt that a run has sent."""
-    messages, _titles = traced_texts((await inspect_run(runtime, viewer, run_id)).tried)
+async def traced_message(
+    runtime: Runtime, viewer: Viewer, run_id: UUID, off: tuple[str, ...], number: int, start: int
+) -> TracedView:
+    """A part of a message of the prompt that a run has sent, without what is `off`."""
+    run = await read_run(runtime, viewer, run_id)
+    messages, _titles = traced_texts((await inspect_run(runtime, viewer, run, off=off)).tried)
     return part_of(messages, number, start, no_link)
 
 

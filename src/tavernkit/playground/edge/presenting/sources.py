@@ -107,10 +107,6 @@ class SourceView(Value, frozen=True, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
     href: str = ""
 
-    @property
-    def label(self) -> str:
-        return GROUPS[self.group]
-
 
 def source_view(source: AnySource, href: str = "") -> SourceView:
     """The source as a card of the page shows it."""

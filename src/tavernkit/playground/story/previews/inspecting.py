@@ -27,7 +27,6 @@ from tavernkit.playground.story.previews.service import (
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.records import record_of
-from tavernkit.playground.story.runs.queries import read_run
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.explaining import PROMPT
 from tavernkit.prompt.reuse import Reuse, reuse
@@ -75,22 +74,7 @@ async def inspect_preview(
     space. `off` are the ids of what is left out of it."""
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
     before = await prompt_before(runtime, viewer, conversation_id)
-    return await in_preview(lambda: _tried(inputs, frozenset(off), before))
-
-
-async def inspect_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> PromptTrial:
-    """The prompt that a run has sent, with its sources; its parts cannot be switched."""
-    run = await read_run(runtime, viewer, run_id)
-    prompt = await read_prompt(runtime, viewer, run_id)
-    before = await prompt_before(runtime, viewer, run.conversation_id, run)
-    explanation = explained_by_blocks(prompt)
-    inspected = InspectedPrompt(
-        prompt=prompt,
-        parts=tuple(PromptPart(block=block) for block in prompt.blocks),
-        explanation=explanation,
-        reuse=None if before is None else reuse(before, explanation),
-    )
-    return PromptTrial(whole=inspected, tried=inspected)
+    return await in_preview(lambda: tried_without(inputs, frozenset(off), before))
 
 
 async def prompt_before(
@@ -123,7 +107,19 @@ def explained_by_blocks(prompt: KeptPrompt) -> Explanation:
     return Explanation(messages=(whole,))
 
 
-def _tried(inputs: PromptInputs, off: frozenset[str], before: Explanation | None) -> PromptTrial:
+def as_it_was(prompt: KeptPrompt, before: Explanation | None) -> InspectedPrompt:
+    """A prompt that was kept; its parts cannot be switched."""
+    explanation = explained_by_blocks(prompt)
+    return InspectedPrompt(
+        prompt=prompt,
+        parts=tuple(PromptPart(block=block) for block in prompt.blocks),
+        explanation=explanation,
+        reuse=None if before is None else reuse(before, explanation),
+    )
+
+
+def tried_without(inputs: PromptInputs, off: frozenset[str], before: Explanation | None) -> PromptTrial:
+    """Build a prompt whole, and without what is off."""
     whole = _inspected(inputs, frozenset(), before)
     return PromptTrial(whole=whole, tried=_inspected(inputs, off, before) if off else whole)
 
