@@ -5,13 +5,15 @@ A prompt that was sent is at the address of its run, the next one at that of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 from urllib.parse import urlencode
 from uuid import UUID
 
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
+from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.edge.presenting.prompt_preview import (
     BlockView,
     PromptView,
@@ -20,19 +22,21 @@ from tavernkit.playground.edge.presenting.prompt_preview import (
     prompt_view,
 )
 from tavernkit.playground.edge.presenting.reasons import ReasonsView, reasons_view
-from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, slot_group
+from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, entry_href, slot_group, source_href
 from tavernkit.playground.edge.presenting.traced_text import (
     BarPart,
-    Href,
     TracedMessageView,
+    TracedView,
     bar,
     bar_of,
     traced_messages,
+    traced_view,
 )
 from tavernkit.playground.story.previews.inspecting import InspectedPrompt, PromptPart, PromptTrial
+from tavernkit.playground.story.previews.links import SourcePlaces
 from tavernkit.playground.story.previews.service import KeptBlock
 from tavernkit.prompt.explaining import PROMPT
-from tavernkit.prompt.sources import AnySource, ExplainedMessage, Explanation
+from tavernkit.prompt.sources import ExplainedMessage, Explanation
 from tavernkit.values import Value
 
 InspectorTab: TypeAlias = Literal["plan", "request", "reply", "changes", "timeline"]
@@ -113,9 +117,11 @@ class PlanView(Value, frozen=True, kw_only=True):
     is_traced: bool
 
 
-def plan_view(trial: PromptTrial, links: Href, entry_link: Callable[[str, str], str]) -> PlanView:
+def plan_view(trial: PromptTrial, places: SourcePlaces) -> PlanView:
     """What the plan of a prompt shows, with the difference that switches make."""
     inspected = trial.tried
+    links = partial(source_href, places=places, messages=inspected.messages)
+    entry_link = partial(entry_href, places=places)
     prompt = prompt_view(inspected.prompt)
     messages, titles = traced_texts(inspected)
     parts = tuple(_parts(inspected, messages))
@@ -130,6 +136,14 @@ def plan_view(trial: PromptTrial, links: Href, entry_link: Callable[[str, str], 
         figures=tuple(_figures(trial)),
         is_traced=any(span.source.is_precise for message in messages for span in message.spans),
     )
+
+
+def traced_part(inspected: InspectedPrompt, places: SourcePlaces, number: int, start: int) -> TracedView:
+    """A part of one of the messages of a prompt; raises Refused for one that there is not."""
+    messages, _titles = traced_texts(inspected)
+    if number >= len(messages) or start >= max(len(messages[number].spans), 1):
+        raise not_found(_("message"))
+    return traced_view(messages[number], start, partial(source_href, places=places, messages=inspected.messages))
 
 
 def traced_texts(inspected: InspectedPrompt) -> tuple[tuple[ExplainedMessage, ...], tuple[str, ...]]:
@@ -200,7 +214,7 @@ _REUSE = _("Reuse")
 
 def _counted(inspected: InspectedPrompt) -> tuple[tuple[str, int | None], ...]:
     prompt = prompt_view(inspected.prompt)
-    reasons = reasons_view(prompt.report, inspected.explanation, None, no_entry_link)
+    reasons = reasons_view(prompt.report, inspected.explanation, None, lambda _book, _entry: "")
     return (
         (_("Tokens"), prompt.tokens),
         (_REUSE, None if inspected.reuse is None else round(100 * inspected.reuse.share)),
@@ -214,16 +228,6 @@ def toggled(off: Sequence[str], toggle: Sequence[str]) -> tuple[str, ...]:
     if set(toggle) <= set(off):
         return tuple(id for id in off if id not in toggle)
     return tuple(dict.fromkeys((*off, *toggle)))
-
-
-def no_link(_source: AnySource) -> str:
-    """No address, where none is known."""
-    return ""
-
-
-def no_entry_link(_book: str, _entry: str) -> str:
-    """No address of a lore entry, where none is known."""
-    return ""
 
 
 def run_place(run_id: UUID, tab: InspectorTab = "plan", off: Sequence[str] = ()) -> PlaceView:

@@ -10,15 +10,14 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.inspector import (
     InspectorTab,
     PlaceView,
-    no_entry_link,
-    no_link,
     plan_view,
-    traced_texts,
+    traced_part,
 )
 from tavernkit.playground.edge.presenting.prompt_history import changes_view, timeline_view
 from tavernkit.playground.edge.presenting.prompt_preview import preview_heading, preview_speakers, prompt_view
-from tavernkit.playground.edge.presenting.traced_text import TracedView, part_of
+from tavernkit.playground.edge.presenting.traced_text import TracedView
 from tavernkit.playground.story.previews.inspecting import PromptTrial, inspect_preview
+from tavernkit.playground.story.previews.links import find_places
 from tavernkit.playground.story.previews.service import PreviewKind
 from tavernkit.values import Value
 
@@ -64,16 +63,17 @@ async def preview_page_view(
         case "request":
             return {**shown, "prompt": prompt_view(prompt)}
         case _:
-            return {**shown, "plan": plan_view(trial, no_link, no_entry_link)}
+            places = await find_places(runtime, viewer, conversation_id, trial.tried.explanation)
+            return {**shown, "plan": plan_view(trial, places)}
 
 
 async def traced_preview(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, choice: PreviewChoice, number: int, start: int
 ) -> TracedView:
     """A part of a message of that prompt."""
-    trial = await _trial(runtime, viewer, conversation_id, choice)
-    messages, _titles = traced_texts(trial.tried)
-    return part_of(messages, number, start, no_link)
+    inspected = (await _trial(runtime, viewer, conversation_id, choice)).tried
+    places = await find_places(runtime, viewer, conversation_id, inspected.explanation)
+    return traced_part(inspected, places, number, start)
 
 
 async def _trial(runtime: Runtime, viewer: Viewer, conversation_id: UUID, choice: PreviewChoice) -> PromptTrial:

@@ -19,16 +19,14 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.inspector import (
     InspectorTab,
     PlaceView,
-    no_entry_link,
-    no_link,
     plan_view,
     run_place,
-    traced_texts,
+    traced_part,
 )
 from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_history import changes_view, timeline_view
 from tavernkit.playground.edge.presenting.prompt_preview import prompt_view
-from tavernkit.playground.edge.presenting.traced_text import TracedView, part_of
+from tavernkit.playground.edge.presenting.traced_text import TracedView
 from tavernkit.playground.story.pipelines.reports import (
     failed_steps,
     pipelines_view,
@@ -36,6 +34,7 @@ from tavernkit.playground.story.pipelines.reports import (
     run_words,
     runs_around,
 )
+from tavernkit.playground.story.previews.links import find_places
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
@@ -142,7 +141,8 @@ async def _tab_of(
     match place.tab:
         case "plan":
             trial = await inspect_run(runtime, viewer, run, off=place.off)
-            return {"plan": plan_view(trial, no_link, no_entry_link)}
+            places = await find_places(runtime, viewer, run.conversation_id, trial.tried.explanation)
+            return {"plan": plan_view(trial, places)}
         case "request" | "reply":
             return {"prompt": prompt_view(prompt)}
         case "timeline":
@@ -156,8 +156,9 @@ async def traced_message(
 ) -> TracedView:
     """A part of a message of the prompt that a run has sent, without what is `off`."""
     run = await read_run(runtime, viewer, run_id)
-    messages, _titles = traced_texts((await inspect_run(runtime, viewer, run, off=off)).tried)
-    return part_of(messages, number, start, no_link)
+    inspected = (await inspect_run(runtime, viewer, run, off=off)).tried
+    places = await find_places(runtime, viewer, run.conversation_id, inspected.explanation)
+    return traced_part(inspected, places, number, start)
 
 
 async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:

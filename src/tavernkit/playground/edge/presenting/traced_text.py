@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.edge.presenting.sources import GROUP_OF, GROUPS, SourceGroup, SourceView, source_view
 from tavernkit.prompt.sources import AnySource, ExplainedMessage, ExplainedSpan
 from tavernkit.values import Value
@@ -119,10 +117,3 @@ def bar(counts: Mapping[SourceGroup, int], total: int) -> tuple[BarPart, ...]:
             parts.append(BarPart(group=group, at=round(at, 2), width=round(width, 2)))
             at += width
     return tuple(parts)
-
-
-def part_of(messages: Sequence[ExplainedMessage], number: int, start: int, href: Href) -> TracedView:
-    """A part of one of the messages of a prompt; raises Refused for one that there is not."""
-    if number >= len(messages) or start >= max(len(messages[number].spans), 1):
-        raise not_found(_("message"))
-    return traced_view(messages[number], start, href)

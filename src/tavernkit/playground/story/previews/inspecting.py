@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from sqlalchemy import select
@@ -25,7 +25,7 @@ from tavernkit.playground.story.previews.service import (
     read_prompt,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, PromptInputs
 from tavernkit.playground.story.prompting.records import record_of
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.explaining import PROMPT
@@ -46,12 +46,14 @@ class PromptPart(Value, frozen=True, kw_only=True):
 
 class InspectedPrompt(Value, frozen=True, kw_only=True):
     """A prompt with its parts, also those that were switched off, and where its characters come from. `reuse` is what
-    it has in common with the prompt before it, None where there is none."""
+    it has in common with the prompt before it, None where there is none. `messages` are those of the chat by their
+    place, as far as they are known."""
 
     prompt: KeptPrompt
     parts: tuple[PromptPart, ...]
     explanation: Explanation
     reuse: Reuse | None = None
+    messages: Mapping[int, UUID] = {}
 
 
 class PromptTrial(Value, frozen=True, kw_only=True):
@@ -138,7 +140,16 @@ def _inspected(inputs: PromptInputs, off: frozenset[str], before: Explanation | 
         parts=_parts(built, prompt, left_out),
         explanation=explanation.with_(evicted=tuple(one for one in explanation.evicted if one.id not in switched)),
         reuse=None if before is None else reuse(before, explanation, estimator=estimator, model=model),
+        messages=_messages(built),
     )
+
+
+def _messages(built: BuiltPrompt) -> dict[int, UUID]:
+    """The messages of the chat by their places, as sources name them: RisuAI counts those that it was given."""
+    history = built.inputs.history
+    known = list(history)
+    first = 0 if built.platform == "risuai" else len(history) - len(known)
+    return {first + place: UUID(str(message.metadata[MESSAGE_ID])) for place, message in enumerate(known)}
 
 
 def _without(off: frozenset[str], left_out: list[Block]) -> BuildHook:

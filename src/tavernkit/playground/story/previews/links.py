@@ -15,16 +15,16 @@ from tavernkit.playground.base.database.models import (
     Lorebook,
     LorebookEntry,
     LorebookLink,
-    Message,
     Persona,
+    Preset,
     Space,
     SpaceMembership,
 )
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import may_edit
-from tavernkit.playground.story.presets.queries import default_preset_id, find_preset
+from tavernkit.playground.story.presets.queries import default_preset_id
 from tavernkit.playground.story.settings_schema.resolving import effective
-from tavernkit.prompt.sources import Explanation, FromHistory, FromLore, TextSource
+from tavernkit.prompt.sources import Explanation, FromLore, TextSource
 from tavernkit.values import Value
 
 
@@ -36,15 +36,14 @@ class EntryPlace(Value, frozen=True, kw_only=True):
 
 
 class SourcePlaces(Value, frozen=True, kw_only=True):
-    """The rows behind the names in an explanation: characters, personas and embedded lorebooks by name, entries by book
-    and number, messages by their place in the chat. `embedded` are the characters whose cards have a book."""
+    """The rows behind the names in an explanation: characters and personas by name, entries by book and number.
+    `embedded` are the characters whose cards have a book, by its name."""
 
     conversation_id: UUID
     characters: Mapping[str, UUID] = {}
     embedded: Mapping[str, UUID] = {}
     personas: Mapping[str, UUID] = {}
     entries: Mapping[tuple[str, str], EntryPlace] = {}
-    messages: Mapping[int, UUID] = {}
     preset_id: UUID | None = None
 
 
@@ -64,7 +63,6 @@ async def find_places(
             embedded=dict(_embedded(characters)),
             personas=await _personas(session, viewer),
             entries=await _entries(session, viewer, conversation, space, members, explanation, named),
-            messages=await _messages(session, conversation_id, named),
             preset_id=await _preset_id(session, viewer, space, conversation),
         )
 
@@ -92,7 +90,7 @@ async def _personas(session: AsyncSession, viewer: Viewer) -> dict[str, UUID]:
     rows = await session.execute(
         select(Persona.name, Persona.id).where(Persona.owner_id == viewer.user_id, Persona.trashed_at.is_(None))
     )
-    return {name: id for name, id in rows}
+    return {row.name: row.id for row in rows}
 
 
 async def _entries(
@@ -131,23 +129,8 @@ async def _entries(
     }
 
 
-async def _messages(session: AsyncSession, conversation_id: UUID, named: list[TextSource]) -> dict[int, UUID]:
-    wanted = {source.message for source in named if isinstance(source, FromHistory)}
-    if not wanted:
-        return {}
-    first = min(wanted)
-    rows = await session.scalars(
-        select(Message.id)
-        .where(Message.conversation_id == conversation_id, Message.visibility == "normal")
-        .order_by(Message.seq)
-        .offset(first)
-        .limit(max(wanted) - first + 1)
-    )
-    return {first + place: id for place, id in enumerate(rows)}
-
-
 async def _preset_id(session: AsyncSession, viewer: Viewer, space: Space, conversation: Conversation) -> UUID | None:
     settings = effective(space, conversation=conversation).settings
     preset_id = settings.model.preset_id or await default_preset_id(session, space.owner_id)
-    row = None if preset_id is None else await find_preset(session, preset_id)
+    row = None if preset_id is None else await session.get(Preset, preset_id)
     return None if row is None or not may_edit(row, viewer) else row.id
