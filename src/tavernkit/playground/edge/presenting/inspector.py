@@ -5,11 +5,13 @@ A prompt that was sent is at the address of its run, the next one at that of its
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 from urllib.parse import urlencode
 from uuid import UUID
+from zlib import crc32
 
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
@@ -86,8 +88,9 @@ class PlaceView(Value, frozen=True, kw_only=True):
 
 class PartView(Value, frozen=True, kw_only=True):
     """A block in the list: `bar` is what it is made of. `toggle` is what its switch sends; `number` is the message that
-    has its text, None where it is off."""
+    has its text, None where it is off. `key` stays the same whatever else is switched."""
 
+    key: str
     block: BlockView
     bar: tuple[BarPart, ...]
     groups: tuple[SourceGroup, ...]
@@ -162,15 +165,19 @@ def _parts(inspected: InspectedPrompt, messages: tuple[ExplainedMessage, ...]) -
     largest = max(largest_block(inspected.prompt), *(part.block.tokens for part in inspected.parts), 0)
     is_by_block = not _is_one_text(inspected.explanation) and len(messages) == len(inspected.prompt.blocks)
     number = 0
+    seen: Counter[str] = Counter()
     for part in inspected.parts:
+        toggle = SEPARATOR.join(part.ids)
+        seen[toggle] += 1
         view = block_view(part.block, largest)
         own = None if part.is_off or not is_by_block else messages[number]
         colours = _bar(part, own)
         yield PartView(
+            key=f"{crc32(toggle.encode(errors='surrogatepass')):x}_{seen[toggle]}",
             block=view,
             bar=colours,
             groups=tuple(one.group for one in colours),
-            toggle=SEPARATOR.join(part.ids),
+            toggle=toggle,
             is_off=part.is_off,
             number=None if part.is_off else number if is_by_block else 0,
         )
