@@ -12,6 +12,7 @@ from tavernkit.cli import (
     card,
     chat,
     conformance,
+    diff,
     explain,
     exporting,
     extensions,
@@ -20,6 +21,7 @@ from tavernkit.cli import (
     playground,
     preset,
     prompt,
+    replay,
     tokens,
 )
 from tavernkit.cli.errors import ErrorReporting
@@ -58,6 +60,8 @@ app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
 app.command("explain")(explain.explain_request)
+app.command("diff")(diff.compare_requests)
+app.command("replay")(replay.replay_run)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)

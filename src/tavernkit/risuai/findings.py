@@ -162,7 +162,7 @@ def _card_facts(settings: RisuSettings) -> Iterator[FactGroup]:
         yield FactGroup(kind="prompt_text", values={name: mark for name, mark in texts.items() if mark})
         yield FactGroup(kind="prompt_order", values={"order": mark_of(*settings.order)})
         return
-    cards = {f"card:{place}:{card.type}": card for place, card in enumerate(settings.template)}
+    cards = {card.name or f"card:{place}:{card.type}": card for place, card in enumerate(settings.template)}
     yield FactGroup(
         kind="prompt", values={name: "on" if is_on(card, settings) else "off" for name, card in cards.items()}
     )

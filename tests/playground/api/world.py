@@ -527,8 +527,8 @@ class Things:
         async with runtime.database.write() as session:
             session.add(run)
             await session.flush()
-            record = record_of(build_prompt(await load_inputs(session, run.id, runtime.clock())))
-            await keep_prompt(session, run.id, record, runtime.clock())
+            prompt = build_prompt(await load_inputs(session, run.id, runtime.clock()))
+            await keep_prompt(session, run.id, record_of(prompt).with_inputs(prompt), runtime.clock())
         return str(run.id)
 
 

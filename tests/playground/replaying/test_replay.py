@@ -14,11 +14,11 @@ from sqlalchemy import delete, func, select, update
 from tavernkit import __version__
 from tavernkit.playground.base.database.models import (
     Character,
+    InputDocument,
     Lorebook,
     LorebookEntry,
     Preset,
     PromptBlock,
-    PromptDocument,
     PromptInputRecord,
     PromptSnapshot,
     Provider,
@@ -177,9 +177,7 @@ async def _change_the_rules(story: PromptStory, turn: int) -> None:
             story.conversation_id = branch.id
 
 
-async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(database_url: str, tmp_path: Path) -> None:
     """On both databases: what is kept there is read back from there."""
     thinking = (
         ThoughtDelta(thought="She is "),
@@ -275,14 +273,14 @@ async def test_documents_are_kept_once_and_go_with_the_last_prompt_that_names_th
             await note_removed_prompts(session)
         await sweep(story.runtime, asyncio.Event())
         async with story.runtime.database.read() as session:
-            for row in (PromptDocument, PromptInputRecord, PromptBlock, ReplyStream):
+            for row in (InputDocument, PromptInputRecord, PromptBlock, ReplyStream):
                 assert await session.scalar(select(func.count()).select_from(row)) == 0
 
 
 async def _bytes_kept(story: PromptStory) -> int:
     async with story.runtime.database.read() as session:
         rows = [
-            *await session.scalars(select(PromptDocument.content)),
+            *await session.scalars(select(InputDocument.content)),
             *await session.scalars(select(PromptInputRecord.content)),
         ]
     return sum(map(len, rows))

@@ -39,6 +39,7 @@ from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
 from tavernkit.playground.edge.api.quick_replies import conversation_router as quick_replies_used_api
 from tavernkit.playground.edge.api.quick_replies import router as quick_replies_api
+from tavernkit.playground.edge.api.replaying import router as replaying_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.scripts import router as scripts_api
@@ -102,6 +103,7 @@ PAGES = (
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
+    replaying_api,
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api, shares_api, shared_links_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),

@@ -15,6 +15,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Message, PromptSnapshot, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, message_for
+from tavernkit.playground.story.previews.explanations import read_explanation
 from tavernkit.playground.story.previews.service import (
     KeptBlock,
     KeptPrompt,
@@ -22,15 +23,13 @@ from tavernkit.playground.story.previews.service import (
     in_preview,
     next_inputs,
     prompt_of,
-    read_prompt,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, PromptInputs
-from tavernkit.playground.story.prompting.records import record_of
+from tavernkit.playground.story.prompting.records import document_of, explanation_of, fingerprint_of
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.explaining import PROMPT
 from tavernkit.prompt.reuse import Reuse, reuse
-from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
+from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.unsent import made_of
 from tavernkit.values import Value
 
@@ -89,29 +88,11 @@ async def prompt_before(
         query = query.where(Run.created_at < run.created_at)
     async with runtime.database.read() as session:
         found = await session.scalar(query)
-    return None if found is None else explained_by_blocks(await read_prompt(runtime, viewer, found))
+    return None if found is None else await read_explanation(runtime, viewer, found)
 
 
-def explained_by_blocks(prompt: KeptPrompt) -> Explanation:
-    """What is known of a prompt whose characters were not followed: its blocks."""
-    messages = []
-    for block in prompt.blocks:
-        origin = FromBlock(stage=str(block.source.get("stage") or ""), id=str(block.source.get("id") or ""))
-        spans = (ExplainedSpan(text=block.content, source=origin),) if block.content else ()
-        messages.append(ExplainedMessage(role=block.role, content=block.content, spans=spans))
-    if not isinstance(prompt.request.get("prompt"), str):
-        return Explanation(messages=tuple(messages))
-    whole = ExplainedMessage(
-        role=PROMPT,
-        content="".join(message.content for message in messages),
-        spans=tuple(span for message in messages for span in message.spans),
-    )
-    return Explanation(messages=(whole,))
-
-
-def as_it_was(prompt: KeptPrompt, before: Explanation | None) -> InspectedPrompt:
+def as_it_was(prompt: KeptPrompt, explanation: Explanation, before: Explanation | None) -> InspectedPrompt:
     """A prompt that was kept; its parts cannot be switched."""
-    explanation = explained_by_blocks(prompt)
     return InspectedPrompt(
         prompt=prompt,
         parts=tuple(PromptPart(block=block) for block in prompt.blocks),
@@ -130,9 +111,7 @@ def _inspected(inputs: PromptInputs, off: frozenset[str], before: Explanation | 
     left_out: list[Block] = []
     # Without the times of its stages: whoever looks twice sees the same.
     built = build_prompt(inputs, is_traced=True, before_trimming=_without(off, left_out)).with_(stages=())
-    prompt = prompt_of(record_of(built))
-    shown = built.plan.with_(blocks=redacted_blocks(built.plan.blocks))
-    explanation = built.built.with_(plan=shown).explain()
+    prompt, explanation = prompt_of(document_of(built), fingerprint_of(built)), explanation_of(built)
     switched = {block.id for block in left_out}
     estimator, model = inputs.estimator, inputs.provider.model
     return InspectedPrompt(

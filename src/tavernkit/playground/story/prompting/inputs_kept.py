@@ -1,8 +1,8 @@
 """What a prompt was built from, kept so that it can be built again after everything that it names has changed.
 
-Each document (a card, a lorebook, a preset, the settings) is kept once by the hash of its JSON, compressed; messages
-are kept in groups, by the hashes of their texts, which are among the blocks of prompts. What belongs to one prompt
-alone is small. Pictures and tokenizer files are named, not kept: they stay as long as messages and providers have them.
+Each document (a card, a lorebook, a preset, the settings, a text) is kept once by the hash of its JSON, compressed;
+messages are kept in groups, by the hashes of their texts. What belongs to one prompt alone is small. Pictures and
+tokenizer files are named, not kept: they stay as long as messages and providers have them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tavernkit.extensions import loaded_extensions
 from tavernkit.injections import InjectionPosition
 from tavernkit.lore import Book
 from tavernkit.playground.base.database import models
-from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, SameBook
 from tavernkit.playground.story.presets.queries import KINDS, MODULE, RISUAI, AnyPreset, kind_of
 from tavernkit.playground.story.prompting.cast import PromptCast
@@ -72,19 +72,19 @@ class KeptDocument(Value, frozen=True, kw_only=True):
 
 
 class InputsRecord(Value, frozen=True, kw_only=True):
-    """What a prompt was built from, ready to be written down; documents and texts by their hashes."""
+    """What a prompt was built from, ready to be written down; documents by their hashes."""
 
     content: bytes
     documents: Mapping[str, KeptDocument]
-    texts: Mapping[str, str]
 
 
 class InputsParts(Value, frozen=True, kw_only=True):
-    """What kept inputs name by hash: documents, texts of messages, and the bytes of pictures and tokenizers."""
+    """What kept inputs name by hash: documents, and the bytes of pictures and tokenizers.
+    `books` are those that were read already."""
 
     documents: Mapping[str, Json]
-    texts: Mapping[str, str]
     files: Mapping[str, bytes] = {}
+    books: dict[str, Book] = {}
 
 
 class WrittenPreset(Value, frozen=True, kw_only=True):
@@ -253,9 +253,7 @@ def kept_inputs(inputs: PromptInputs) -> InputsRecord:
     """Everything that the prompt is built from."""
     writer = _Writer()
     turn = writer.turn(inputs)
-    return InputsRecord(
-        content=zlib.compress(_bytes(msgspec.to_builtins(turn))), documents=writer.documents, texts=writer.texts
-    )
+    return InputsRecord(content=zlib.compress(_bytes(msgspec.to_builtins(turn))), documents=writer.documents)
 
 
 class _Writer:
@@ -263,7 +261,6 @@ class _Writer:
 
     def __init__(self) -> None:
         self.documents: dict[str, KeptDocument] = {}
-        self.texts: dict[str, str] = {}
 
     def turn(self, inputs: PromptInputs) -> WrittenTurn:
         target, zone = inputs.replaces, inputs.now.tzinfo
@@ -396,12 +393,7 @@ class _Writer:
         )
 
     def _text(self, text: str) -> str | tuple[str, ...]:
-        """A longer text as its hash, unless databases could not keep it as it is."""
-        if len(text) <= SHORT or storable(text) != text:
-            return (text,)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        self.texts[key] = text
-        return key
+        return (text,) if len(text) <= SHORT else self._put(text)
 
     def _put(self, value: object, *, has_parts: bool = False) -> str:
         key, content = _document(value)
@@ -443,8 +435,8 @@ def unpacked(content: bytes) -> str:
 
 
 async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord) -> None:
-    """Write down what the prompt of a run was built from, but for its texts; the prompt is written already."""
-    query = select(models.PromptDocument.sha256).where(models.PromptDocument.sha256.in_(record.documents))
+    """Write down what the prompt of a run was built from,; the prompt is written already."""
+    query = select(models.InputDocument.sha256).where(models.InputDocument.sha256.in_(record.documents))
     known = set(await session.scalars(query))
     missing = [
         {"sha256": key, **msgspec.structs.asdict(document)}
@@ -453,35 +445,48 @@ async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord)
     ]
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        await session.execute(insert(models.PromptDocument).on_conflict_do_nothing(), missing)
+        await session.execute(insert(models.InputDocument).on_conflict_do_nothing(), missing)
     await session.merge(models.PromptInputRecord(run_id=run_id, content=record.content))
 
 
 async def hashes_in(session: AsyncSession, contents: Iterable[bytes]) -> set[str]:
-    """The documents and texts that kept inputs name, and those that these name."""
+    """The documents that kept inputs name, and those that these name."""
     found = {key for content in contents for key in HASH.findall(unpacked(content))}
-    query = select(models.PromptDocument.content).where(
-        models.PromptDocument.sha256.in_(found), models.PromptDocument.has_parts
+    query = select(models.InputDocument.content).where(
+        models.InputDocument.sha256.in_(found), models.InputDocument.has_parts
     )
     for content in await session.scalars(query):
         found.update(HASH.findall(unpacked(content)))
     return found
 
 
-async def read_kept(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, InputsParts] | None:
+class KnownParts(Value, frozen=True, kw_only=True):
+    """What was read for one prompt, and need not be read for the next."""
+
+    documents: dict[str, Json] = {}
+    books: dict[str, Book] = {}
+
+
+async def read_kept(
+    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+) -> tuple[WrittenTurn, InputsParts] | None:
     """What the prompt of a run was built from; None where it was not kept."""
     row = await session.get(models.PromptInputRecord, run_id)
     if row is None:
         return None
     keys = await hashes_in(session, [row.content])
-    document, block, blob = models.PromptDocument, models.PromptBlock, models.Blob
-    documents = await session.execute(select(document.sha256, document.content).where(document.sha256.in_(keys)))
-    texts = await session.execute(select(block.sha256, block.content).where(block.sha256.in_(keys)))
-    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys)))
+    documents = {} if known is None else known.documents
+    document, blob = models.InputDocument, models.Blob
+    missing = keys - documents.keys()
+    for key, content in await session.execute(
+        select(document.sha256, document.content).where(document.sha256.in_(missing))
+    ):
+        documents[key] = json.loads(unpacked(content))
+    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys - documents.keys())))
     parts = InputsParts(
-        documents={key: json.loads(unpacked(content)) for key, content in documents},
-        texts={row.sha256: row.content for row in texts},
+        documents=documents,
         files={row.sha256: row.data for row in files},
+        books={} if known is None else known.books,
     )
     return turn_from(json.loads(unpacked(row.content))), parts
 
@@ -551,7 +556,6 @@ class _Reader:
 
     def __init__(self, parts: InputsParts) -> None:
         self._parts = parts
-        self._books: dict[str, Book] = {}
 
     def document(self, key: str, kind: type[T]) -> T:
         return _read(_found(self._parts.documents, key), kind)
@@ -595,9 +599,10 @@ class _Reader:
 
     def book(self, key: str) -> Book:
         """The book of that hash, the same one each time: what is known of a book is known by what it is."""
-        if key not in self._books:
-            self._books[key] = self.document(key, Book)
-        return self._books[key]
+        books = self._parts.books
+        if key not in books:
+            books[key] = self.document(key, Book)
+        return books[key]
 
     def candidate(self, key: str) -> PromptCandidate:
         written = self.document(key, WrittenCandidate)
@@ -615,7 +620,7 @@ class _Reader:
         content = written.content
         return Message(
             role=written.role,
-            content=_found(self._parts.texts, content) if isinstance(content, str) else "".join(content),
+            content=self.document(content, str) if isinstance(content, str) else "".join(content),
             name=written.name,
             send_date=written.date,
             metadata=written.metadata,
@@ -625,9 +630,9 @@ class _Reader:
     def _attachment(self, written: WrittenAttachment) -> Attachment:
         data = self._parts.files.get(written.sha256)
         if data is None:
-            raise UnreadableInputsError(
-                f"The picture {written.title or written.sha256[:8]} was deleted. The prompt cannot be built without it."
-            )
+            name = written.title or written.sha256[:8]
+            sentence = _("The picture {name} was deleted. The prompt cannot be built without it.", name=name)
+            raise UnreadableInputsError(sentence)
         return Attachment(
             mime_type=written.media_type,
             data=data,

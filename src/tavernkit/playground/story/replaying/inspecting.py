@@ -9,6 +9,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.previews.explanations import read_explanation
 from tavernkit.playground.story.previews.inspecting import PromptTrial, as_it_was, prompt_before, tried_without
 from tavernkit.playground.story.previews.service import KeptPrompt, in_preview, read_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
@@ -29,7 +30,7 @@ async def inspect_run(runtime: Runtime, viewer: Viewer, run: Run, *, off: Collec
         if _texts(trial.whole.prompt) == _texts(prompt):
             sent = trial.whole.with_(prompt=prompt)
             return PromptTrial(whole=sent, tried=trial.tried if off else sent)
-    sent = as_it_was(prompt, before)
+    sent = as_it_was(prompt, await read_explanation(runtime, viewer, run.id), before)
     return PromptTrial(whole=sent, tried=sent)
 
 

@@ -14,19 +14,22 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import __version__
 from tavernkit.extensions import loaded_extensions
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Run, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
-from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.previews.service import in_preview, prompt_of, read_prompt
+from tavernkit.playground.story.previews.service import in_preview, read_prompt
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs_kept import (
     InputsParts,
+    KnownParts,
     UnreadableInputsError,
     WrittenTurn,
     inputs_from,
@@ -34,7 +37,7 @@ from tavernkit.playground.story.prompting.inputs_kept import (
     read_kept,
     turn_from,
 )
-from tavernkit.playground.story.prompting.records import record_of, request_fingerprint
+from tavernkit.playground.story.prompting.records import document_of, fingerprint_of
 from tavernkit.playground.story.prompting.replies import HeardReply, StoredReply, make_reply
 from tavernkit.playground.story.prompting.streams_kept import StreamRecord, read_stream, stream_from
 from tavernkit.playground.story.providers.tokenizers import estimator_of_file
@@ -114,10 +117,12 @@ async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptRun:
     )
 
 
-async def kept_of(session: AsyncSession, run_id: UUID) -> tuple[WrittenTurn, InputsParts]:
+async def kept_of(
+    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+) -> tuple[WrittenTurn, InputsParts]:
     """What the prompt of a run was built from; refused where it was not kept."""
     try:
-        kept = await read_kept(session, run_id)
+        kept = await read_kept(session, run_id, known)
     except UnreadableInputsError as error:
         raise Refused("conflict", str(error)) from error
     if kept is None:
@@ -165,7 +170,7 @@ def _circumstances(turn: WrittenTurn) -> Iterator[str]:
 
 def _compared(kept: KeptRun, estimator: TokenEstimator, reasons: tuple[str, ...]) -> Replay:
     prompt = build_prompt(inputs_from(kept.turn, kept.parts, estimator))
-    rebuilt = request_fingerprint(prompt)
+    rebuilt = fingerprint_of(prompt)
     is_same = rebuilt == kept.fingerprint
     reply = None if kept.stream is None else _reply(prompt, kept.stream)
     is_whole = is_same and (reply is None or reply.is_same)
@@ -183,7 +188,7 @@ def _compared(kept: KeptRun, estimator: TokenEstimator, reasons: tuple[str, ...]
 
 def _difference(kept: KeptRun, prompt: BuiltPrompt) -> Difference:
     """The first difference, in what people may see of both."""
-    shown = prompt_of(record_of(prompt)).request
+    shown = document_of(prompt).request
     found = first_difference(kept.request, shown)
     return found or Difference(place="", kept=_("hidden from people"), rebuilt=_("hidden from people"))
 
@@ -257,7 +262,6 @@ def write_run(kept: KeptRun) -> bytes:
         "request": kept.request,
         "inputs": msgspec.to_builtins(kept.turn),
         "documents": kept.parts.documents,
-        "texts": kept.parts.texts,
         "files": {key: b64encode(data).decode() for key, data in kept.parts.files.items()},
         "stream": msgspec.to_builtins(kept.stream),
     }
@@ -271,7 +275,6 @@ class _File(Value, frozen=True, kw_only=True):
     request: Mapping[str, Json]
     inputs: Mapping[str, Json]
     documents: Mapping[str, Json]
-    texts: Mapping[str, str]
     files: Mapping[str, str]
     stream: Mapping[str, Json] | None
 
@@ -290,6 +293,14 @@ def read_run_file(data: bytes) -> KeptRun:
         fingerprint=file.fingerprint,
         request=file.request,
         turn=turn_from(file.inputs),
-        parts=InputsParts(documents=file.documents, texts=file.texts, files=files),
+        parts=InputsParts(documents=file.documents, files=files),
         stream=None if file.stream is None else stream_from(file.stream),
     )
+
+
+async def owner_of_run(runtime: Runtime, run_id: UUID) -> Viewer:
+    """The owner of the space in which a run was, for whom commands act."""
+    async with runtime.database.read() as session:
+        query = select(Space.owner_id).join(Conversation, Conversation.space_id == Space.id)
+        owner_id = await session.scalar(query.join(Run, Run.conversation_id == Conversation.id).where(Run.id == run_id))
+    return Viewer(user_id=existing(owner_id, _("run")))

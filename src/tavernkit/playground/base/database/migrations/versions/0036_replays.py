@@ -4,18 +4,18 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0036"
-down_revision = "0033"
+down_revision = "0034"
 branch_labels = None
 depends_on = None
 
 
 def upgrade() -> None:
     op.create_table(
-        "prompt_documents",
+        "input_documents",
         sa.Column("sha256", sa.String(64), nullable=False),
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.Column("has_parts", sa.Boolean(), nullable=False),
-        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_prompt_documents")),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_input_documents")),
     )
     for table in ("prompt_inputs", "reply_streams"):
         moment = [sa.Column("created_at", sa.DateTime(timezone=True), nullable=False)]
