@@ -57,7 +57,8 @@ async def preview_page_view(
     }
     match tab:
         case "changes":
-            return {**shown, "changes": await changes_view(runtime, viewer, conversation_id, prompt, other)}
+            told = trial.tried.explanation
+            return {**shown, "changes": await changes_view(runtime, viewer, conversation_id, prompt, told, other)}
         case "timeline":
             return {**shown, "timeline": await timeline_view(runtime, viewer, conversation_id)}
         case "request":

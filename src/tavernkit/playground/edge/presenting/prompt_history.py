@@ -19,10 +19,16 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.prompt_preview import BlockView, block_view, largest_block, prompt_view
 from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, slot_group
 from tavernkit.playground.edge.presenting.traced_text import BarPart, bar
+from tavernkit.playground.story.previews.explanations import read_explanation
 from tavernkit.playground.story.previews.service import KeptPrompt, changed_blocks, read_prompt
+from tavernkit.prompt.comparing import compare
+from tavernkit.prompt.sources import Explanation
 from tavernkit.values import Value
 
 TURNS_SHOWN = 40
+CHANGES_SHOWN = 100
+LONGEST = 600
+"""So much of a changed text is shown."""
 
 
 class RunName(Value, frozen=True, kw_only=True):
@@ -137,17 +143,34 @@ def _share(tokens: int, room: int) -> float:
     return round(100 * tokens / max(room, 1), 2)
 
 
+class CauseView(Value, frozen=True, kw_only=True):
+    """Why something has changed, where it comes from, and the text before and after."""
+
+    cause: str
+    source: str
+    removed: str
+    added: str
+
+
 class ChangesView(Value, frozen=True, kw_only=True):
-    """What only one of two prompts has: that of the `other` run, which is one of `turns`, or the one that is shown."""
+    """What only one of two prompts has: that of the `other` run, which is one of `turns`, or the one that is shown.
+    `causes` are the changes of the text by why they came about, `more` how many of them are not shown."""
 
     other: UUID | None
     turns: tuple[RunName, ...]
+    causes: tuple[CauseView, ...] = ()
+    more: int = 0
     changes: tuple[tuple[str, BlockView], ...] = ()
     same: int = 0
 
 
 async def changes_view(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, prompt: KeptPrompt, other: UUID | None
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    prompt: KeptPrompt,
+    explanation: Explanation,
+    other: UUID | None,
 ) -> ChangesView:
     """The prompt compared with that of another run, which is the one before it where none is named."""
     turns = await _runs(runtime, conversation_id)
@@ -159,8 +182,14 @@ async def changes_view(
     before = await read_prompt(runtime, viewer, other)
     changes = list(changed_blocks(before.blocks, prompt.blocks))
     largest = largest_block(prompt)
+    compared = compare(await read_explanation(runtime, viewer, other), explanation).changes
     return ChangesView(
         other=other,
+        causes=tuple(
+            CauseView(cause=one.cause, source=one.source, removed=one.removed[:LONGEST], added=one.added[:LONGEST])
+            for one in compared[:CHANGES_SHOWN]
+        ),
+        more=max(0, len(compared) - CHANGES_SHOWN),
         turns=tuple(turn for turn in turns if turn.run_id != prompt.run_id),
         changes=tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
         same=sum(one.change == "same" for one in changes),

@@ -34,6 +34,7 @@ from tavernkit.playground.story.pipelines.reports import (
     run_words,
     runs_around,
 )
+from tavernkit.playground.story.previews.explanations import read_explanation
 from tavernkit.playground.story.previews.links import find_places
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
@@ -148,7 +149,8 @@ async def _tab_of(
         case "timeline":
             return {"timeline": await timeline_view(runtime, viewer, run.conversation_id, run.id)}
         case "changes":
-            return {"changes": await changes_view(runtime, viewer, run.conversation_id, prompt, other)}
+            told = await read_explanation(runtime, viewer, run.id)
+            return {"changes": await changes_view(runtime, viewer, run.conversation_id, prompt, told, other)}
 
 
 async def traced_message(
