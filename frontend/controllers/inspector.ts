@@ -22,7 +22,9 @@ export default class Inspector extends Controller<HTMLElement> {
     pressedId = ""
   }
 
-  hover({ target }: Event): void {
+  hover({ target, type }: Event): void {
+    // A pointer that the page was scrolled under says nothing to who goes from stretch to stretch with the keyboard.
+    if (type === "pointerover" && stretchOf(document.activeElement)?.matches(":focus-visible")) return
     const stretch = stretchOf(target)
     const words = stretch && cardOf(stretch)?.dataset.words
     if (!words) return
@@ -32,8 +34,10 @@ export default class Inspector extends Controller<HTMLElement> {
     stretch.setAttribute("aria-describedby", this.tip.id)
   }
 
-  leave({ target }: Event): void {
-    stretchOf(target)?.removeAttribute("aria-describedby")
+  leave({ target, type }: Event): void {
+    const stretch = stretchOf(target)
+    if (type === "pointerout" && stretchOf(document.activeElement)?.matches(":focus-visible")) return
+    stretch?.removeAttribute("aria-describedby")
     this.tip.hidden = true
   }
 

@@ -100,10 +100,11 @@ class PartView(Value, frozen=True, kw_only=True):
 
 
 class FigureView(Value, frozen=True, kw_only=True):
-    """A number about the prompt, and what it is without what is switched off: `change` is empty where nothing is."""
+    """A number about the prompt, in percent if it `is_share`, and by how much switches have changed it."""
 
     label: str
-    value: str
+    value: int
+    is_share: bool = False
     change: str = ""
 
 
@@ -205,15 +206,10 @@ def _window(inspected: InspectedPrompt) -> tuple[BarPart, ...]:
 
 
 def _figures(trial: PromptTrial) -> Iterator[FigureView]:
-    whole, tried = _counted(trial.whole), _counted(trial.tried)
-    for (label, before), (_label, after) in zip(whole, tried, strict=True):
-        if after is None:
-            continue
-        is_share = label == _REUSE
-        value = translated(_("{percent} %", percent=after)) if is_share else str(after)
-        changed = 0 if before is None else after - before
-        change = f"{changed:+}".replace("-", "\N{MINUS SIGN}") if changed else ""
-        yield FigureView(label=label, value=value, change=change)
+    for (label, before), (_label, after) in zip(_counted(trial.whole), _counted(trial.tried), strict=True):
+        if after is not None and before is not None:
+            change = f"{after - before:+}".replace("-", "\N{MINUS SIGN}") if after != before else ""
+            yield FigureView(label=label, value=after, is_share=label == _REUSE, change=change)
 
 
 _REUSE = _("Reuse")
