@@ -64,6 +64,7 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.imports import router as imports
+from tavernkit.playground.edge.pages.inspector import router as inspector
 from tavernkit.playground.edge.pages.installing import router as installing
 from tavernkit.playground.edge.pages.joining import router as joining
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
@@ -94,7 +95,7 @@ from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, preferences, home, conversations, characters, card_checks, providers, messages, runs, turns),
+    *(accounts, preferences, home, conversations, characters, card_checks, providers, messages, runs, inspector, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, tree, spaces, joining, shares, shared_links),
     *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),

@@ -126,7 +126,7 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
         new = await _read(session, viewer, after)
-        return tuple(_changes(old.blocks, new.blocks))
+        return tuple(changed_blocks(old.blocks, new.blocks))
 
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
@@ -169,7 +169,8 @@ def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = 
     )
 
 
-def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+def changed_blocks(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    """The blocks of two prompts, and which of them only one of the two has."""
     matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
     for kind, old, old_end, new, new_end in matcher.get_opcodes():
         if kind == "equal":
