@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Path, Query
+from msgspec import to_builtins
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
@@ -15,9 +16,12 @@ from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, do
 from tavernkit.playground.edge.web.links import source_address
 from tavernkit.playground.story.previews import explanations, service
 from tavernkit.playground.story.previews.explanations import ExplainedPrompt
+from tavernkit.playground.story.previews.comparisons import compare_runs
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.previews.source_links import LinkKind, SourceLink
 from tavernkit.playground.story.prompting.cast import Platform
+from tavernkit.prompt.causes import CauseCode
+from tavernkit.prompt.comparing import ChangeKind, TextChange
 from tavernkit.prompt.parts import LoreCause
 
 
@@ -161,12 +165,47 @@ class PromptChangeOut(BaseModel):
         return cls(change=change.change, block=BlockOut.of_row(change.block))
 
 
+class TextRangeOut(BaseModel):
+    """Characters of a message of an explanation."""
+
+    message: int
+    start: int
+    end: int
+
+
+class CauseOut(BaseModel):
+    """Why something has changed."""
+
+    code: str
+    sentence: str
+
+
+class CausedChangeOut(BaseModel):
+    """A stretch of text that is only in one of two prompts, another one, or in another place."""
+
+    kind: ChangeKind
+    code: CauseCode = Field(description="The cause, as the page Explaining lists them.")
+    cause: str
+    source: str
+    role: str
+    removed: str = ""
+    added: str = ""
+    before: TextRangeOut | None = Field(default=None, description="Where it is in the explanation of the other run.")
+    after: TextRangeOut | None = Field(default=None, description="Where it is in the explanation of this run.")
+    also: list[CauseOut] = Field(default=[], description="Other causes that may have had a part in it.")
+
+    @classmethod
+    def of(cls, change: TextChange) -> Self:
+        return cls.model_validate(presentable(to_builtins(change)))
+
+
 class ComparisonOut(BaseModel):
     """What one prompt has that another has not."""
 
     before: UUID = Field(description="The run that is compared with.")
     after: UUID
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
+    causes: list[CausedChangeOut] = Field(description="What has changed in the texts, and why.")
 
 
 class SpanOut(BaseModel):
@@ -245,9 +284,15 @@ async def explain_prompt(caller: ApiCaller, run_id: RunId) -> ExplanationOut:
 
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
 async def compare_prompts(caller: ApiCaller, run_id: RunId, other: Other) -> ComparisonOut:
-    """What has changed from another run's prompt to this one's, block by block."""
+    """What has changed from another run's prompt to this one's: block by block, and in the texts with the causes."""
     changes = await service.compare_prompts(*caller, other, run_id)
-    return ComparisonOut(before=other, after=run_id, changes=[PromptChangeOut.of(change) for change in changes])
+    comparison = await compare_runs(*caller, other, run_id)
+    return ComparisonOut(
+        before=other,
+        after=run_id,
+        changes=[PromptChangeOut.of(change) for change in changes],
+        causes=[CausedChangeOut.of(change) for change in comparison.changes],
+    )
 
 
 @router.post("/conversations/{conversation_id}/preview", responses=documented(409))
