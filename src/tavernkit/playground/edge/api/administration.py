@@ -60,7 +60,14 @@ from tavernkit.playground.edge.health import health_document, read_health
 from tavernkit.playground.edge.web.requests import Caller
 from tavernkit.playground.edge.web.uploads import ONE_FILE, received_form
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.prices import HIGHEST_PRICE, LONGEST_MODEL, list_prices, remove_price, set_price
+from tavernkit.playground.story.usage.prices import (
+    HIGHEST_PRICE,
+    LONGEST_MODEL,
+    TokenPrices,
+    list_prices,
+    remove_price,
+    set_price,
+)
 from tavernkit.playground.story.usage.queries import UsageBy, usage
 
 MOST_DAYS = 366
@@ -390,10 +397,7 @@ async def show_prices(caller: ApiCaller) -> PricesOut:
 
 @router.put("/prices", summary="Say what a model costs, also for replies of before")
 async def put_price(caller: ApiCaller, price: PriceDocument) -> PriceOut:
-    row = await set_price(
-        *caller, price.model, prompt_price=price.prompt_price, completion_price=price.completion_price
-    )
-    return PriceOut.of_row(row)
+    return PriceOut.of_row(await set_price(*caller, TokenPrices(**price.model_dump())))
 
 
 @router.delete("/prices", status_code=204, summary="Forget what a model costs")

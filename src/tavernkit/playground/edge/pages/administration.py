@@ -40,7 +40,7 @@ from tavernkit.playground.edge.presenting.administration import (
 from tavernkit.playground.edge.web.forms import Text, fresh_page, whole_number
 from tavernkit.playground.edge.web.requests import PageCaller, replaced, streamed
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.prices import LONGEST_MODEL, remove_price, set_price
+from tavernkit.playground.story.usage.prices import LONGEST_MODEL, TokenPrices, remove_price, set_price
 from tavernkit.playground.story.usage.queries import UsageBy
 
 router = APIRouter(prefix="/admin")
@@ -220,7 +220,7 @@ async def show_usage(
 @router.post("/prices")
 async def put_price(caller: PageCaller, model: Model, prompt_price: Text, completion_price: Text) -> Response:
     prompt, completion = _dollars(prompt_price), _dollars(completion_price)
-    await set_price(*caller, model, prompt_price=prompt or 0, completion_price=completion or 0)
+    await set_price(*caller, TokenPrices(model=model, prompt_price=prompt or 0, completion_price=completion or 0))
     return _to("usage#prices")
 
 
