@@ -32,7 +32,7 @@ async def answered(story: Story) -> None:
 
 async def used(story: Story, by: UsageBy, days: int = 30) -> list[UsageLine]:
     async with story.runtime.database.read() as session:
-        return await usage(session, administrator(story), story.runtime.clock(), by=by, days=days)
+        return (await usage(session, administrator(story), story.runtime.clock(), by=by, days=days)).lines
 
 
 async def test_tokens_and_cost_are_added_up_by_user_model_character_and_day(database_url: str, tmp_path: Path) -> None:

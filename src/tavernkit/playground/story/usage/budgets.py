@@ -28,9 +28,9 @@ BudgetPlace: TypeAlias = Literal["conversation", "space", "person"]
 MOST_TOKENS, HIGHEST_COST = 10**12, 1_000_000.0
 
 OVER: Mapping[BudgetPlace, str] = {
-    "conversation": _("The budget of this conversation is {limit}: {used} is used, and this may take {more}. {advice}"),
-    "space": _("The budget of this space is {limit}: {used} is used, and this may take {more}. {advice}"),
-    "person": _("The budget of the owner of this space is {limit}: {used} is used, and this may take {more}. {advice}"),
+    "conversation": _("The budget of this conversation is {limit}. {used} used; this may take {more}. {advice}"),
+    "space": _("The budget of this space is {limit}. {used} used; this may take {more}. {advice}"),
+    "person": _("The budget of the owner of this space is {limit}. {used} used; this may take {more}. {advice}"),
 }
 """What is said about a budget that has no room for what is asked."""
 
@@ -158,6 +158,13 @@ async def list_budgets(session: AsyncSession, viewer: Viewer, now: datetime) -> 
     return [await _state(session, budget, now) for budget in budgets]
 
 
+async def budget_for(session: AsyncSession, viewer: Viewer, budget_id: UUID, now: datetime) -> BudgetState:
+    """One budget, for who may change it."""
+    budget = existing(await session.get(Budget, budget_id), _("budget"))
+    await _check_is_theirs(session, viewer, budget)
+    return await _state(session, budget, now)
+
+
 async def set_budget(
     runtime: Runtime,
     viewer: Viewer,
@@ -184,11 +191,18 @@ async def remove_budget(runtime: Runtime, viewer: Viewer, budget_id: UUID) -> No
     """Limit nothing any more."""
     async with runtime.database.write() as session:
         budget = existing(await session.get(Budget, budget_id), _("budget"))
-        if budget.user_id is None:
-            await _place_for(session, viewer, budget.conversation_id, budget.space_id)
-        elif budget.user_id != viewer.user_id:
-            raise not_found(_("budget"))
+        await _check_is_theirs(session, viewer, budget)
         await session.execute(delete(Budget).where(Budget.id == budget_id))
+
+
+async def _check_is_theirs(session: AsyncSession, viewer: Viewer, budget: Budget) -> None:
+    if budget.user_id is None:
+        try:
+            await _place_for(session, viewer, budget.conversation_id, budget.space_id)
+        except Refused as refused:
+            raise not_found(_("budget")) if refused.code == "not_found" else refused from None
+    elif budget.user_id != viewer.user_id:
+        raise not_found(_("budget"))
 
 
 async def _place_for(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -69,6 +70,17 @@ class UsageLine(Value, frozen=True, kw_only=True):
         )
 
 
+class UsageTable(Value, frozen=True, kw_only=True):
+    """Lines, and what they are together."""
+
+    lines: list[UsageLine]
+    total: UsageLine
+
+    @classmethod
+    def of(cls, lines: list[UsageLine]) -> UsageTable:
+        return cls(lines=lines, total=added_up(lines))
+
+
 _FIGURES = (
     *("requests", "replies", "prompt_tokens", "completion_tokens", "cached_tokens"),
     *("estimated_tokens", "cost", "unpriced"),
@@ -80,10 +92,10 @@ def day_start(now: datetime) -> datetime:
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-async def usage(session: AsyncSession, viewer: Viewer, now: datetime, *, by: UsageBy, days: int) -> list[UsageLine]:
+async def usage(session: AsyncSession, viewer: Viewer, now: datetime, *, by: UsageBy, days: int) -> UsageTable:
     """What everybody has used within the last days, today included."""
     require_administrator(viewer)
-    return await _lines(session, by, _within(now, days))
+    return UsageTable.of(await _lines(session, by, _within(now, days)))
 
 
 async def story_usage(
@@ -95,17 +107,18 @@ async def story_usage(
     days: int | None = None,
     space_id: UUID | None = None,
     conversation_id: UUID | None = None,
-) -> list[UsageLine]:
+) -> UsageTable:
     """What a person's own stories have used; or a space of theirs, or a conversation that they are in, with its
-    branches."""
+    branches. Of branches, what they share counts once in the total."""
     among = _within(now, days)
     if by == "branch" or by == "message":
         if conversation_id is None:
             raise Refused("invalid", _("Choose a conversation: branches and messages are added up in one."))
         conversation, tree = await _tree_for(session, viewer, conversation_id)
-        if by == "branch":
-            return await _by_branch(session, tree, among)
-        return await _by_message(session, conversation.id, among)
+        if by == "message":
+            return UsageTable.of(await _by_message(session, conversation.id, among))
+        together = await _lines(session, "kind", [*among, UsageEntry.conversation_id.in_(tree)])
+        return UsageTable(lines=await _by_branch(session, tree, among), total=added_up(together))
     if conversation_id is not None:
         _conversation, tree = await _tree_for(session, viewer, conversation_id)
         among.append(UsageEntry.conversation_id.in_(tree))
@@ -114,7 +127,12 @@ async def story_usage(
         among.append(Conversation.space_id == space_id)
     else:
         among.append(UsageEntry.owner_id == viewer.user_id)
-    return await _lines(session, by, among)
+    return UsageTable.of(await _lines(session, by, among))
+
+
+def added_up(lines: Sequence[UsageLine]) -> UsageLine:
+    """The lines together, without a heading."""
+    return reduce(UsageLine.plus, lines, UsageLine())
 
 
 async def used_today(session: AsyncSession, owner_id: UUID, now: datetime) -> UsageLine:
