@@ -199,7 +199,7 @@ async def show_usage(
     return UsageOut.of_table(table)
 
 
-@router.get("/usage/export", summary="The same as a file")
+@router.get("/usage/export", summary="The same as a file", responses={200: {"content": {"text/csv": {}}}})
 async def export_usage(
     caller: ApiCaller,
     by: By = "day",

@@ -213,18 +213,12 @@ async def tree_usage_view(
         )
 
 
-async def low_budgets(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> tuple[BudgetView, ...]:
-    """The budgets of a conversation of which so much is used that people are warned."""
-    states = await states_in(session, conversation_id, runtime.clock())
-    return await _budget_views(session, [state for state in states if state.is_low])
-
-
 async def _budget_views(session: AsyncSession, states: Sequence[BudgetState]) -> tuple[BudgetView, ...]:
     spaces = select(Space.id, Space.name).where(Space.id.in_({state.budget.space_id for state in states}))
     roots = {state.budget.conversation_id for state in states}
     if not states:
         return ()
-    names: dict[UUID, str] = dict((await session.execute(spaces)).tuples().all())
+    names: dict[UUID, str] = {row.id: row.name for row in await session.execute(spaces)}
     conversations = await session.scalars(select(Conversation).where(Conversation.id.in_(roots)))
     names |= {one.id: one.name for one in conversations}
     return tuple(_budget_view(state, names) for state in states)

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Literal, TypeAlias, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -92,18 +92,20 @@ class BudgetState(Value, frozen=True, kw_only=True):
 
 async def budgets_in(session: AsyncSession, conversation_id: UUID) -> list[Budget]:
     """The budgets that count for a conversation: its own, that of its space, and that of the space's owner."""
-    row = (
-        await session.execute(
-            select(Conversation.id, Conversation.root_conversation_id, Space.id, Space.owner_id)
-            .join(Space, Space.id == Conversation.space_id)
-            .where(Conversation.id == conversation_id)
-        )
-    ).one_or_none()
-    if row is None:
-        return []
-    own_id, root_id, space_id, owner_id = row
-    places = or_(Budget.conversation_id == (root_id or own_id), Budget.space_id == space_id, Budget.user_id == owner_id)
-    return list(await session.scalars(select(Budget).where(places).order_by(Budget.created_at, Budget.id)))
+    counts_here = or_(
+        Budget.conversation_id == func.coalesce(Conversation.root_conversation_id, Conversation.id),
+        Budget.space_id == Space.id,
+        Budget.user_id == Space.owner_id,
+    )
+    query = (
+        select(Budget)
+        .select_from(Conversation)
+        .join(Space, Space.id == Conversation.space_id)
+        .join(Budget, counts_here)
+        .where(Conversation.id == conversation_id)
+        .order_by(Budget.created_at, Budget.id)
+    )
+    return list(await session.scalars(query))
 
 
 async def states_in(session: AsyncSession, conversation_id: UUID, now: datetime) -> list[BudgetState]:
