@@ -13,8 +13,10 @@ from tavernkit.lore.verdicts import LazyVerdicts, LoreVerdict
 from tavernkit.macros.variables import VariablesStore
 from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, snapshot
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.reasons import BY_KEY
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.findings import findings_of
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
@@ -53,6 +55,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         **fields,
         dialect=scene.dialect,
         lore=() if world is None else LazyVerdicts(partial(_verdicts, world)),
+        findings=findings_of(ctx, scene, fields["variables"]),
         timed=None if world is None else world.timed,
         settings=story.settings,
         regex_scripts=story.regex_scripts,
@@ -79,7 +82,7 @@ def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
             key=verdict.key,
         )
         for verdict in world.verdicts
-        if verdict.cause or verdict.key or verdict.near_miss
+        if verdict.cause or verdict.key or (verdict.near_miss is not None and verdict.near_miss.kind in BY_KEY)
     ]
 
 

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.base.database.models import TABLES, Job
+from tavernkit.playground.base.database.models import TABLES, Job, PromptSnapshot
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.paths.state import set_beginning
@@ -20,6 +20,7 @@ from tavernkit.playground.story.sweeping.service import UNSENT_FOR, sweep
 from tests.playground.api.world import Things, World, a_file, open_world
 from tests.playground.characters.builders import picture
 from tests.playground.support.jobs import running_job_worker
+from tests.playground.support.prompts import make_older
 from tests.support.hanging import eventually
 
 pytestmark = pytest.mark.anyio
@@ -87,6 +88,8 @@ async def fill(world: World) -> None:
     await world.owner("PUT", f"/conversations/{conversation_id}/read_position", json={"seq": 1})
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
+        first = (await session.scalars(select(PromptSnapshot.run_id).order_by(PromptSnapshot.run_id).limit(1))).one()
+    await make_older(runtime, first)
 
 
 async def delete_all(client: httpx2.AsyncClient) -> None:

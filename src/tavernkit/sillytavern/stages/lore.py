@@ -121,7 +121,8 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
     while len(scene.turns) < reach and read_further(ctx, scene):
         pass
     said = [story.world_info.message_text(turn.name, turn.text) for turn in reversed(scene.turns)]
-    return engine.scan(scan_input.with_(messages=tuple(said)))
+    places = tuple([turn.index for turn in reversed(scene.turns)])
+    return engine.scan(scan_input.with_(messages=tuple(said), places=places))
 
 
 def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> WorldInfoResult:

@@ -13,6 +13,7 @@ from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.prompting.pieces import text_of
 from tests.playground.pipelines.profile_story import ProfileStory
 from tests.support.hanging import HANG_SECONDS
 
@@ -69,5 +70,5 @@ async def places_of(runtime: Runtime, words: str) -> set[str]:
             for table in Base.metadata.sorted_tables
             for row in (await session.execute(select(table))).mappings()
             for name, value in row.items()
-            if words in str(value)
+            if words in (text_of(value) if (table.name, name) == ("prompt_pieces", "data") else str(value))
         }

@@ -921,8 +921,18 @@ class RoundSlot(Row):
     skip_reason: Mapped[str | None] = mapped_column(String(100))
 
 
+class PromptPiece(Base):
+    """A part of prompts, once, however many it stands in: its JSON, compressed, and the keys of the pieces in it."""
+
+    __tablename__ = "prompt_pieces"
+
+    key: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    links: Mapped[bytes] = mapped_column(LargeBinary)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class PromptBlock(Base):
-    """The text of a block, once, however many prompts it stands in."""
+    """The text of a block of prompts that earlier versions have kept."""
 
     __tablename__ = "prompt_blocks"
 
@@ -931,11 +941,16 @@ class PromptBlock(Base):
 
 
 class PromptSnapshot(Base):
-    """One prompt: `blocks` lists each block's hash, role and source in order, `request` what else was sent."""
+    """One prompt: `root` is the piece that it begins with, `report` what is asked of many prompts at once.
+
+    Those that earlier versions have kept have no pieces: `blocks` lists each block's hash, role and source in order,
+    `request` what else was sent.
+    """
 
     __tablename__ = "prompt_snapshots"
 
     run_id: Mapped[UUID] = mapped_column(ForeignKey("conversation_runs.id", ondelete="CASCADE"), primary_key=True)
+    root: Mapped[bytes | None] = mapped_column(LargeBinary)
     blocks: Mapped[dict[str, Any]] = mapped_column(default=dict)
     request: Mapped[dict[str, Any]] = mapped_column(default=dict)
     report: Mapped[dict[str, Any]] = mapped_column(default=dict)

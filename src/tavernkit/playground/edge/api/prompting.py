@@ -9,11 +9,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
+from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
-from tavernkit.playground.story.previews import service
+from tavernkit.playground.story.previews import explanations, service
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.prompting.cast import Platform
 from tavernkit.prompt.parts import LoreCause
+from tavernkit.prompt.sources import Explanation
 
 
 class LoreSourceOut(BaseModel):
@@ -164,6 +166,35 @@ class ComparisonOut(BaseModel):
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
 
 
+class SpanOut(BaseModel):
+    """A stretch of a message, and where it comes from."""
+
+    text: str
+    source: dict[str, Any] = Field(description="`kind` says what it is; the fields are those of the page Explaining.")
+
+
+class ExplainedMessageOut(BaseModel):
+    """A message of a prompt; the texts of its spans, one after the other, are its content."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: str = Field(description="`prompt` for a text completion.")
+    content: str
+    spans: list[SpanOut]
+
+
+class ExplanationOut(BaseModel):
+    """Where every character of a prompt comes from."""
+
+    model_config = ConfigDict(extra="allow")
+
+    messages: list[ExplainedMessageOut]
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> Self:
+        return cls.model_validate(presentable(explanation.to_dict()))
+
+
 class PreviewIn(StrictModel):
     """Which prompt to look at."""
 
@@ -185,6 +216,12 @@ async def show_prompt(caller: ApiCaller, run_id: RunId) -> SentPromptOut:
     return SentPromptOut.of(await service.read_prompt(*caller, run_id))
 
 
+@router.get("/runs/{run_id}/explanation", responses=documented())
+async def explain_prompt(caller: ApiCaller, run_id: RunId) -> ExplanationOut:
+    """Where every character of the prompt comes from that a run has sent."""
+    return ExplanationOut.of(await explanations.read_explanation(*caller, run_id))
+
+
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
 async def compare_prompts(caller: ApiCaller, run_id: RunId, other: Other) -> ComparisonOut:
     """What has changed from another run's prompt to this one's, block by block."""
@@ -197,3 +234,12 @@ async def preview_prompt(caller: ApiCaller, conversation_id: ConversationId, bod
     """The prompt that would be sent now. No model is asked, and nothing is written."""
     prompt = await service.preview_prompt(*caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind)
     return SentPromptOut.of(prompt)
+
+
+@router.post("/conversations/{conversation_id}/preview/explanation", responses=documented(409))
+async def explain_preview(caller: ApiCaller, conversation_id: ConversationId, body: PreviewIn) -> ExplanationOut:
+    """Where every character of the prompt comes from that would be sent now. No model is asked."""
+    explanation = await explanations.preview_explanation(
+        *caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind
+    )
+    return ExplanationOut.of(explanation)

@@ -171,9 +171,12 @@ async def show_backups(caller: PageCaller) -> Response:
 
 
 @router.get("/backups/progress")
-async def backup_progress(caller: PageCaller) -> Response:
-    """A Turbo stream for the page of backups."""
-    response = streamed(replaced("import_head", "admin/_backups.html", view=await backups_view(*caller)))
+async def backup_progress(caller: PageCaller, after: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """A Turbo stream for the page of backups; nothing, if it shows all of this."""
+    view = await backups_view(*caller)
+    if view.state == after:
+        return Response(status_code=204)
+    response = streamed(replaced("import_head", "admin/_backups.html", view=view))
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -198,6 +199,13 @@ class BackupsView(Value, frozen=True, kw_only=True):
     @property
     def is_over(self) -> bool:
         return self.job is None or self.job.status not in ("queued", "running")
+
+    @property
+    def state(self) -> str:
+        """Differs as soon as a page that shows this would look different."""
+        job = self.job and (self.job.id, self.job.status, self.job.done, self.job.cancel_requested_at)
+        shown = repr((job, [line.backup.name for line in self.backups]))
+        return hashlib.sha256(shown.encode()).hexdigest()
 
 
 class BackupView(Value, frozen=True, kw_only=True):

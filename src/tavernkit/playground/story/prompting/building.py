@@ -259,6 +259,8 @@ def build_on_sillytavern(
     variables: Variables,
     hooks: BuildHooks,
     instrumenter: Instrumenter | None = None,
+    *,
+    is_traced: bool = False,
 ) -> Built[SillyTavernResult]:
     """Build the prompt as SillyTavern would."""
     return sillytavern.build(
@@ -277,13 +279,17 @@ def build_on_sillytavern(
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
+        trace=is_traced,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
 
 
 class BuiltPrompt(Value, frozen=True, kw_only=True):
-    """A prompt, and the request that carries it; `stages` are those of its build, with the time that each took."""
+    """A prompt, and the request that carries it; `stages` are those of its build, with the time that each took.
+
+    Where it is traced, each of its characters knows where it comes from.
+    """
 
     inputs: PromptInputs
     chosen: ChosenPreset
@@ -291,13 +297,14 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
     request: ChatRequest
     platform: Platform
     stages: tuple[TraceStage, ...]
+    is_traced: bool = False
 
     @property
     def plan(self) -> Plan:
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs) -> BuiltPrompt:
+def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
@@ -305,20 +312,27 @@ def build_prompt(inputs: PromptInputs) -> BuiltPrompt:
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
     built: Built[SillyTavernResult] | Built[RisuResult]
-    platform, trace = _platform(inputs), TraceCollector()
+    platform, watch = _platform(inputs), None if is_traced else TraceCollector()
     match platform:
         case "sillytavern":
-            built = build_on_sillytavern(inputs, chosen, variables, hooks, trace)
+            built = build_on_sillytavern(inputs, chosen, variables, hooks, watch, is_traced=is_traced)
         case "risuai":
-            built = build_on_risuai(inputs, chosen, variables, hooks, trace)
+            built = build_on_risuai(inputs, chosen, variables, hooks, watch, is_traced=is_traced)
     return BuiltPrompt(
         inputs=inputs,
         chosen=chosen,
         built=built,
         request=model_request(inputs, built.plan, has_samplers=chosen.has_samplers),
         platform=platform,
-        stages=trace.stages,
+        stages=_stages(built.plan, watch),
+        is_traced=is_traced,
     )
+
+
+def _stages(plan: Plan, watch: TraceCollector | None) -> tuple[TraceStage, ...]:
+    if watch is not None:
+        return watch.stages
+    return () if plan.trace is None else plan.trace.stages
 
 
 def _platform(inputs: PromptInputs) -> Platform:

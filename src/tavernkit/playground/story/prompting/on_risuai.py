@@ -33,7 +33,13 @@ MAIN_PROMPT = (
 
 
 def build_on_risuai(
-    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks, instrumenter: Instrumenter
+    inputs: PromptInputs,
+    chosen: ChosenPreset,
+    variables: Variables,
+    hooks: BuildHooks,
+    instrumenter: Instrumenter | None = None,
+    *,
+    is_traced: bool = False,
 ) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
@@ -67,6 +73,7 @@ def build_on_risuai(
         injections=injections_in(inputs.injections, inputs.state),
         hooks=hooks,
         instrumenter=instrumenter,
+        trace=is_traced,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )

@@ -1,171 +1,37 @@
-"""Prompts that are kept: each text once, by its content, however many prompts it stands in.
-
-Prompts name their blocks inside JSON, so what is used is found by reading all prompts. That is done only where prompts
-have been removed since it was done last.
-"""
+"""Prompts that are kept: as documents in pieces, each once however many prompts it stands in."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Row, Text, delete, func, select, type_coerce
+from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
+from tavernkit.playground.story.prompting.explained import kept_form
 from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
+from tavernkit.playground.story.prompting.pieces import Packed, Piece, linked, packed, unpacked
+from tavernkit.playground.story.prompting.unused import note_removed_prompts, while_blocks_stay
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
+from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import Json, Value
-
-SWEPT = "prompt_blocks_swept"
-"""The setting that is there while no block can be unused; its value is the sweep that found out."""
-
-LOCK = 0x74617665726E01
-"""Of PostgreSQL: shared by who writes a prompt, exclusive for who removes blocks. SQLite has one writer anyway."""
-
-PROMPTS_AT_ONCE = 100
-BLOCKS_AT_ONCE = 500
-LATE = timedelta(minutes=5)
-"""How much older than its commit the time of a prompt may be."""
-
-HASH = re.compile(r'"([0-9a-f]{64})"')
-BEGINNING_BYTES = 8
-"""So much of a hash is remembered; if two begin alike, one of them stays."""
-
-
-async def while_blocks_stay(session: AsyncSession) -> None:
-    """Let nobody remove blocks until this transaction ends: what it finds is there when its prompt is committed."""
-    if session.get_bind().dialect.name == "postgresql":
-        await session.execute(select(func.pg_advisory_xact_lock_shared(LOCK)))
-
-
-async def note_removed_prompts(session: AsyncSession) -> None:
-    """Have the blocks looked through, once this transaction is committed."""
-    await session.execute(
-        delete(SiteSetting).where(SiteSetting.key == SWEPT), execution_options={"synchronize_session": False}
-    )
-
-
-async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
-    """Remove the blocks that no prompt refers to; how many. Broken off anywhere, it is done again the next time."""
-    sweep: dict[str, object] = {"sweep": str(runtime.ids()), "is_over": False}
-    try:
-        async with runtime.database.write() as session:
-            last = await session.get(SiteSetting, SWEPT)
-            if last is not None and last.value["is_over"]:
-                return 0
-            await session.merge(SiteSetting(key=SWEPT, value=sweep, updated_at=runtime.clock()))
-    except IntegrityError:
-        # Another worker has begun at the same moment.
-        return 0
-    used = _UsedBlocks(since=runtime.clock() - LATE)
-    await _read_all(runtime, used, until)
-    removed, after = 0, ""
-    while not until.is_set():
-        page = select(PromptBlock.sha256).where(PromptBlock.sha256 > after).order_by(PromptBlock.sha256)
-        async with runtime.database.read() as session:
-            hashes = (await session.scalars(page.limit(BLOCKS_AT_ONCE))).all()
-        if not hashes:
-            await _note_end(runtime, sweep)
-            break
-        after = hashes[-1]
-        if unused := used.others(hashes):
-            removed += await _remove(runtime, unused, used)
-    return removed
-
-
-class _UsedBlocks:
-    """The blocks that prompts refer to, as far as the prompts have been read.
-
-    Of prompts that are not older than `since`, it is remembered which have been: others may be written meanwhile.
-    """
-
-    def __init__(self, *, since: datetime) -> None:
-        self.since = since
-        self._beginnings: set[bytes] = set()
-        self._read: set[tuple[UUID, datetime]] = set()
-
-    def read(self, rows: Sequence[Row[UUID, datetime, str, str]]) -> None:
-        self._read |= {(run_id, moment) for run_id, moment, _, _ in rows if moment >= self.since}
-        self._beginnings |= {
-            _beginning(sha256) for _, _, *texts in rows for text in texts for sha256 in HASH.findall(text)
-        }
-
-    def has_read(self, run_id: UUID, moment: datetime) -> bool:
-        return (run_id, moment) in self._read
-
-    def others(self, hashes: Iterable[str]) -> list[str]:
-        return [sha256 for sha256 in hashes if _beginning(sha256) not in self._beginnings]
-
-
-async def _read_all(runtime: Runtime, used: _UsedBlocks, until: asyncio.Event) -> None:
-    after: UUID | None = None
-    while not until.is_set():
-        query = _PROMPTS.order_by(PromptSnapshot.run_id).limit(PROMPTS_AT_ONCE)
-        async with runtime.database.read() as session:
-            page = query if after is None else query.where(PromptSnapshot.run_id > after)
-            rows = (await session.execute(page)).all()
-        if not rows:
-            break
-        after = rows[-1][0]
-        await asyncio.to_thread(used.read, rows)
-
-
-async def _remove(runtime: Runtime, unused: Sequence[str], used: _UsedBlocks) -> int:
-    """Remove blocks, but for those that prompts refer to which were written since the prompts were read."""
-    recent = select(PromptSnapshot.run_id, PromptSnapshot.created_at).where(PromptSnapshot.created_at >= used.since)
-    async with runtime.database.write() as session:
-        if runtime.database.is_postgresql:
-            await session.execute(select(func.pg_advisory_xact_lock(LOCK)))
-        new = [run_id for run_id, moment in await session.execute(recent) if not used.has_read(run_id, moment)]
-        if new:
-            used.read((await session.execute(_PROMPTS.where(PromptSnapshot.run_id.in_(new)))).all())
-        gone = used.others(unused)
-        await session.execute(
-            delete(PromptBlock).where(PromptBlock.sha256.in_(gone)), execution_options={"synchronize_session": False}
-        )
-        return len(gone)
-
-
-async def _note_end(runtime: Runtime, sweep: dict[str, object]) -> None:
-    """Nothing is left to do, unless prompts were removed or another sweep was begun meanwhile."""
-    async with runtime.database.write() as session:
-        setting = await session.get(SiteSetting, SWEPT, with_for_update=True)
-        if setting is not None and setting.value == sweep:
-            setting.value, setting.updated_at = {**sweep, "is_over": True}, runtime.clock()
-
-
-def _beginning(sha256: str) -> bytes:
-    return bytes.fromhex(sha256[: 2 * BEGINNING_BYTES])
-
-
-_PROMPTS = select(
-    PromptSnapshot.run_id,
-    PromptSnapshot.created_at,
-    type_coerce(PromptSnapshot.blocks, Text),
-    type_coerce(PromptSnapshot.request, Text),
-)
-
+from tavernkit.values import Json, JsonObject, Value
 
 OMITTED = "pictures_omitted"
 """The warning about pictures that a model did not get; and where a run that has ended well says how many."""
@@ -177,12 +43,10 @@ LORE = "lore"
 """Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 
 TEXT = "$text"
-"""Stands, with its hash, for a text in a request; the text itself is kept like that of a block."""
+"""Stands, with its hash, for a text in a request that an earlier version has kept."""
 
-SHORT = 64
-"""A text that is not longer than its hash is kept where it stands."""
-
-VERDICT_FIELDS = ("book", "entry", "name", "sentence")
+ACTIVATION_FIELDS = ("book", "entry", "name")
+VERDICT_FIELDS = (*ACTIVATION_FIELDS, "sentence")
 ACTIVATED = "activated"
 """The reason of every entry that is in the prompt, also where it stands inside another."""
 
@@ -190,48 +54,53 @@ MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
 
-class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash."""
+class PromptDocument(Value, frozen=True, kw_only=True):
+    """A prompt as it is kept: its blocks with their texts, the request, what is worth knowing about how it came about,
+    and where its characters come from, if that was followed."""
 
-    texts: Mapping[str, str]
-    blocks: dict[str, Any]
-    request: dict[str, Any]
+    blocks: list[JsonObject]
+    request: JsonObject
+    report: JsonObject
+    explanation: JsonObject | None = None
+
+
+class PromptRecord(Value, frozen=True, kw_only=True):
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once."""
+
+    packed: Packed
     report: dict[str, Any]
     fingerprint: str
 
 
-def record_of(prompt: BuiltPrompt) -> PromptRecord:
+def document_of(prompt: BuiltPrompt) -> PromptDocument:
     """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses, and of
     artifacts that people must not see only a hash."""
-    texts: dict[str, str] = {}
     plan, provider = prompt.plan, prompt.inputs.provider
     estimate = prompt.inputs.estimator.estimate
     shown = plan.with_(blocks=redacted_blocks(plan.blocks))
     request = prompt.request
     if shown.blocks != plan.blocks:
         request = model_request(prompt.inputs, shown, has_samplers=prompt.chosen.has_samplers)
-    return PromptRecord(
-        blocks={
-            "blocks": [
-                {
-                    "sha256": _kept(storable(visible.content), texts),
-                    "role": block.role,
-                    "name": None if block.name is None else storable(block.name),
-                    "slot": block.slot,
-                    "source": presentable(dict(block.source)),
-                    "lore": _entries_in(block),
-                    "tokens": estimate(block.content, provider.model) + sum(map(attachment_tokens, block.attachments)),
-                    "pictures": [_picture(one) for one in block.attachments],
-                }
-                for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
-            ]
-        },
+    return PromptDocument(
+        blocks=[
+            {
+                "content": storable(visible.content),
+                "role": block.role,
+                "name": None if block.name is None else storable(block.name),
+                "slot": block.slot,
+                "source": presentable(dict(block.source)),
+                "lore": _entries_in(block),
+                "tokens": estimate(block.content, provider.model) + sum(map(attachment_tokens, block.attachments)),
+                "pictures": [_picture(one) for one in block.attachments],
+            }
+            for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
+        ],
         request={
             "provider": provider.name,
             "kind": provider.kind,
             "dialect": dialect_of(provider),
             "generation_type": prompt.inputs.generation_type,
-            **{name: _by_hash(value, texts, _placeholders(plan)) for name, value in _sent(request).items()},
+            **{name: _without_pictures(value, _placeholders(plan)) for name, value in _sent(request).items()},
         },
         report={
             "trimming": None if plan.trim_report is None else _trimming(plan.trim_report),
@@ -245,9 +114,29 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
-        texts=texts,
-        fingerprint=fingerprint(_sent(prompt.request)),
+        explanation=kept_form(explanation_of(prompt)) if prompt.is_traced else None,
     )
+
+
+def explanation_of(prompt: BuiltPrompt) -> Explanation:
+    """Where the characters of a prompt come from; of artifacts that people must not see, only a hash."""
+    plan = prompt.plan
+    return prompt.built.with_(plan=plan.with_(blocks=redacted_blocks(plan.blocks))).explain()
+
+
+def record_of(prompt: BuiltPrompt) -> PromptRecord:
+    """The prompt, as it is written down."""
+    verdicts = (verdict for verdict in prompt.built.result.lore if verdict.is_activated)
+    return PromptRecord(
+        packed=packed(msgspec.to_builtins(document_of(prompt))),
+        report={"platform": prompt.platform, "lore": [_verdict(one, ACTIVATION_FIELDS) for one in verdicts]},
+        fingerprint=fingerprint_of(prompt),
+    )
+
+
+def fingerprint_of(prompt: BuiltPrompt) -> str:
+    """The same for the same request."""
+    return fingerprint(_sent(prompt.request))
 
 
 def lore_in(prompt: BuiltPrompt) -> int:
@@ -261,15 +150,19 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     Whoever waits here for a text that another transaction is just writing then holds nothing that the other one needs.
     """
     await while_blocks_stay(session)
-    known = set(await session.scalars(select(PromptBlock.sha256).where(PromptBlock.sha256.in_(record.texts))))
-    missing = [{"sha256": key, "content": text} for key, text in sorted(record.texts.items()) if key not in known]
+    pieces = record.packed.pieces
+    known = set(await session.scalars(select(PromptPiece.key).where(PromptPiece.key.in_(pieces))))
+    missing = [
+        {"key": key, "links": piece.links, "data": piece.data}
+        for key, piece in sorted(pieces.items())
+        if key not in known
+    ]
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        await session.execute(insert(PromptBlock).on_conflict_do_nothing(), missing)
+        await session.execute(insert(PromptPiece).on_conflict_do_nothing(), missing)
     snapshot = PromptSnapshot(
         run_id=run_id,
-        blocks=record.blocks,
-        request=record.request,
+        root=record.packed.root,
         report=record.report,
         fingerprint=record.fingerprint,
         created_at=now,
@@ -277,34 +170,84 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     before = await session.get(PromptSnapshot, run_id)
     if before is None:
         session.add(snapshot)
-    elif (before.blocks, before.request) != (record.blocks, record.request):
+    elif before.root != snapshot.root:
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+
+
+async def read_document(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
+    """The prompt that was kept."""
+    if snapshot.root is None:
+        return await _of_earlier_version(session, snapshot)
+    pieces: dict[bytes, Piece] = {}
+    missing = {snapshot.root}
+    while missing:
+        rows = await session.execute(
+            select(PromptPiece.key, PromptPiece.links, PromptPiece.data).where(PromptPiece.key.in_(missing))
+        )
+        found = {key: Piece(links, data) for key, links, data in rows}
+        pieces |= found
+        missing = {key for piece in found.values() for key in linked(piece.links)} - pieces.keys()
+    return msgspec.convert(unpacked(snapshot.root, pieces), PromptDocument)
+
+
+async def _of_earlier_version(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
+    """A prompt that names its texts by their hashes."""
+    blocks: list[JsonObject] = snapshot.blocks["blocks"]
+    hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
+    rows = await session.execute(select(PromptBlock.sha256, PromptBlock.content).where(PromptBlock.sha256.in_(hashes)))
+    texts = {row.sha256: row.content for row in rows}
+    return PromptDocument(
+        blocks=[{**block, "content": texts[str(block["sha256"])]} for block in blocks],
+        request={name: _with_texts(value, texts) for name, value in snapshot.request.items()},
+        report=snapshot.report,
+    )
+
+
+def _hashes(value: Json) -> Iterator[str]:
+    key = _hash(value)
+    if key is not None:
+        yield key
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _hashes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _hashes(item)
+
+
+def _with_texts(value: Json, texts: Mapping[str, str]) -> Json:
+    key = _hash(value)
+    if key is not None:
+        return texts.get(key, value)
+    if isinstance(value, dict):
+        return {name: _with_texts(item, texts) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(item, texts) for item in value]
+    return value
+
+
+def _hash(value: Json) -> str | None:
+    """The hash of the text that this stands for, if it stands for one."""
+    key = value.get(TEXT) if isinstance(value, dict) and len(value) == 1 else None
+    return key if isinstance(key, str) else None
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:
     return {name: value for name, value in msgspec.structs.asdict(request).items() if name != "attempts"}
 
 
-def _kept(text: str, texts: dict[str, str]) -> str:
-    key = hashlib.sha256(text.encode()).hexdigest()
-    texts[key] = text
-    return key
-
-
-def _by_hash(value: Json, texts: dict[str, str], pictures: Mapping[str, str]) -> Json:
-    """The value with each longer text in it replaced by its hash, and each picture by what it is."""
+def _without_pictures(value: Json, pictures: Mapping[str, str]) -> Json:
+    """The value with what each picture is in its place."""
     match value:
-        case str() if len(value) > SHORT:
+        case str():
             head, comma, data = value.rpartition(",")
-            if data in pictures:
-                return f"{head}{comma}{pictures[data]}"
-            return {TEXT: _kept(value, texts)}
+            return f"{head}{comma}{pictures[data]}" if data in pictures else value
         case dict():
-            return {key: _by_hash(item, texts, pictures) for key, item in value.items()}
+            return {key: _without_pictures(item, pictures) for key, item in value.items()}
         case list() | tuple():
-            return [_by_hash(item, texts, pictures) for item in value]
+            return [_without_pictures(item, pictures) for item in value]
         case _:
             return value
 
@@ -395,13 +338,14 @@ def _entries_in(block: Block) -> list[Json]:
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
     ordered = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
-    return [
-        {
-            **{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS},
-            "reason": ACTIVATED if verdict.is_activated else verdict.reason,
-        }
-        for verdict in ordered[:MOST_VERDICTS]
-    ]
+    return [_verdict(verdict, VERDICT_FIELDS) for verdict in ordered[:MOST_VERDICTS]]
+
+
+def _verdict(verdict: LoreVerdict, fields: Iterable[str]) -> dict[str, Json]:
+    return {
+        **{name: storable(getattr(verdict, name)) for name in fields},
+        "reason": ACTIVATED if verdict.is_activated else verdict.reason,
+    }
 
 
 def _trimming(report: TrimReport) -> dict[str, Json]:

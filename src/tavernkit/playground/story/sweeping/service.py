@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.blobs.store import is_unused, remove_unused
+from tavernkit.playground.base.database.fulltext.rebuilding import merge_pieces
 from tavernkit.playground.base.database.models import (
     Blob,
     Character,
@@ -52,7 +53,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.conversations.service import remove_unused_texts
-from tavernkit.playground.story.prompting.records import note_removed_prompts, remove_unused_blocks
+from tavernkit.playground.story.prompting.unused import note_removed_prompts, remove_unused_blocks
 from tavernkit.playground.story.retention import read_retention
 from tavernkit.playground.story.trash.purging import purge
 
@@ -98,6 +99,8 @@ async def sweep(runtime: Runtime, until: asyncio.Event) -> dict[str, int]:
         "kept_files": await _remove_kept(runtime, until),
         "blobs": await _remove_blobs(runtime, until),
     }
+    if removed["texts"] or any(gone.values()):
+        await merge_pieces(runtime.database, until)
     if any(removed.values()):
         log.info("Removed what is not kept any longer: %s", removed)
         # Of two who report for the first time at the same moment, one does.

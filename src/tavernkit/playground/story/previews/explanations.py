@@ -1,0 +1,54 @@
+"""Where the characters of a prompt come from: of one that was sent, and of the one that would be sent now."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.previews.service import PreviewKind, in_preview, kept_snapshot, next_inputs
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.explained import read_kept
+from tavernkit.playground.story.prompting.records import PromptDocument, explanation_of, read_document
+from tavernkit.prompt.explaining import PROMPT
+from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
+
+
+async def read_explanation(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Explanation:
+    """Where the prompt of a run comes from, for those who may see the prompt."""
+    async with runtime.database.read() as session:
+        document = await read_document(session, await kept_snapshot(session, viewer, run_id))
+    return _by_blocks(document) if document.explanation is None else read_kept(document.explanation)
+
+
+async def preview_explanation(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> Explanation:
+    """Where the prompt that would be sent now comes from; for members of the space."""
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    return await in_preview(lambda: explanation_of(build_prompt(inputs, is_traced=True)))
+
+
+def _by_blocks(document: PromptDocument) -> Explanation:
+    """What is known of a prompt that an earlier version has kept: its blocks."""
+    messages = []
+    for block in document.blocks:
+        source = block["source"]
+        named = source if isinstance(source, dict) else {}
+        text = str(block["content"])
+        origin = FromBlock(stage=str(named.get("stage") or ""), id=str(named.get("id") or ""))
+        spans = (ExplainedSpan(text=text, source=origin),) if text else ()
+        messages.append(ExplainedMessage(role=str(block["role"]), content=text, spans=spans))
+    if not isinstance(document.request["prompt"], str):
+        return Explanation(messages=tuple(messages))
+    whole = ExplainedMessage(
+        role=PROMPT,
+        content="".join(message.content for message in messages),
+        spans=tuple(span for message in messages for span in message.spans),
+    )
+    return Explanation(messages=(whole,))
