@@ -15,8 +15,8 @@ from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
 from tavernkit.playground.edge.web.links import source_address
 from tavernkit.playground.story.previews import explanations, service
-from tavernkit.playground.story.previews.explanations import ExplainedPrompt
 from tavernkit.playground.story.previews.comparisons import compare_runs
+from tavernkit.playground.story.previews.explanations import ExplainedPrompt
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.previews.source_links import LinkKind, SourceLink
 from tavernkit.playground.story.prompting.cast import Platform
