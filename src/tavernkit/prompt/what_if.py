@@ -46,6 +46,35 @@ class TurnChange(Value, frozen=True, kw_only=True):
     kept: dict[str, int]
 
 
+class TriedTurn(Value, frozen=True, kw_only=True):
+    """A turn by the number of its reply in the chat: what has become of its prompt, or why it cannot be built."""
+
+    number: int
+    change: TurnChange | None = None
+    error: str | None = None
+
+
+class WhatIfTotals(Value, frozen=True, kw_only=True):
+    """All turns together that could be built; `reuse` is the mean share, and `cost` None without any price."""
+
+    tokens: int
+    evictions: int
+    reuse: float | None
+    cost: float | None
+
+
+class WhatIfReport(Value, frozen=True, kw_only=True):
+    """The turns, the earliest first. `unkept` are those of which nothing was kept; entries are counted in all turns."""
+
+    turns: tuple[TriedTurn, ...]
+    unkept: int
+    changed: int
+    gained: int
+    lost: int
+    before: WhatIfTotals
+    after: WhatIfTotals
+
+
 class MeasuredPrompt(Value, frozen=True, kw_only=True):
     """A build with its figures."""
 
@@ -88,6 +117,31 @@ def turn_change(before: MeasuredPrompt, after: MeasuredPrompt, *, name: Callable
         lost=tuple(entry for entry in old if entry not in new),
         evicted=dict(now - was),
         kept=dict(was - now),
+    )
+
+
+def what_if_report(turns: Sequence[TriedTurn], *, unkept: int = 0) -> WhatIfReport:
+    """The turns with their totals."""
+    changes = [turn.change for turn in turns if turn.change is not None]
+    return WhatIfReport(
+        turns=tuple(turns),
+        unkept=unkept,
+        changed=sum(not change.is_same for change in changes),
+        gained=sum(len(change.gained) for change in changes),
+        lost=sum(len(change.lost) for change in changes),
+        before=_totals([change.before for change in changes]),
+        after=_totals([change.after for change in changes]),
+    )
+
+
+def _totals(figures: Sequence[PromptFigures]) -> WhatIfTotals:
+    shares = [one.reuse for one in figures if one.reuse is not None]
+    costs = [one.cost for one in figures if one.cost is not None]
+    return WhatIfTotals(
+        tokens=sum(one.tokens for one in figures),
+        evictions=sum(one.evictions for one in figures),
+        reuse=sum(shares) / len(shares) if shares else None,
+        cost=sum(costs) if costs else None,
     )
 
 

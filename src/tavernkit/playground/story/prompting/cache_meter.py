@@ -13,11 +13,12 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import PromptSnapshot, Run
+from tavernkit.playground.base.pieces import Piece
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.prompting.inputs import PromptInputs
-from tavernkit.playground.story.prompting.pieces import Piece
-from tavernkit.playground.story.prompting.records import KeptReuse, PromptDocument, read_document
+from tavernkit.playground.story.prompting.records import KeptReuse, PromptDocument
+from tavernkit.playground.story.prompting.stored import explanation_in, is_text, read_document
 from tavernkit.prompt.reuse import PrefixBreak, reuse
 from tavernkit.prompt.sources import Explanation
 from tavernkit.values import JsonObject
@@ -76,9 +77,9 @@ async def _earlier(
 
 
 def _compared(inputs: PromptInputs, earlier: _Earlier, document: PromptDocument) -> KeptReuse:
-    before, now = earlier.document.explained(), document.explained()
+    before, now = explanation_in(earlier.document), explanation_in(document)
     estimator, model = inputs.estimator, inputs.provider.model
-    if document.is_text:
+    if is_text(document):
         found = reuse(before, now, estimator=estimator, model=model)
         return _kept(earlier, found.common_tokens, found.total_tokens, found.broken_by)
     pairs = zip(earlier.document.blocks, document.blocks, strict=False)
