@@ -24,6 +24,7 @@ READ_BY: Mapping[str, str] = {
     "llm.context_tokens": "tavernkit.playground.story.prompting.presets:chosen_preset",
     "llm.max_tokens": "tavernkit.playground.story.prompting.presets:chosen_preset",
     "llm.stop": "tavernkit.playground.story.prompting.presets:chosen_preset",
+    "llm.record": "tavernkit.playground.story.replies.worker:Execution",
     "llm.temperature": "tavernkit.playground.story.prompting.building:model_request",
     "llm.top_p": "tavernkit.playground.story.prompting.building:model_request",
     "llm.top_k": "tavernkit.playground.story.prompting.building:model_request",

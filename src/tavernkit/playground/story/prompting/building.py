@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC
 
 import msgspec
 
 from tavernkit import Built, Message, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
-from tavernkit.hooks import BuildHooks
+from tavernkit.hooks import BuildHook, BuildHooks
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
@@ -32,6 +32,7 @@ from tavernkit.playground.story.prompting.cast import Platform, platform_for
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
+from tavernkit.prompt.context import Context
 from tavernkit.prompt.trace import Instrumenter, TraceCollector, TraceStage
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
@@ -42,6 +43,7 @@ from tavernkit.sillytavern.world_info import InsertionStrategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
 from tavernkit.values import Json, JsonObject, Value
 
+_NO_SAMPLERS = {"context_tokens", "max_tokens", "stop", "stream", "record"}
 _EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
 
 
@@ -115,7 +117,7 @@ def _known(options: Mapping[str, Json]) -> dict[str, Json]:
 
 def _explicit(inputs: PromptInputs) -> dict[str, Json]:
     """What the story's settings say themselves."""
-    llm = inputs.settings.llm.model_dump(exclude={"context_tokens", "max_tokens", "stop", "stream"}, exclude_none=True)
+    llm = inputs.settings.llm.model_dump(exclude=_NO_SAMPLERS, exclude_none=True)
     if llm.get("seed") == -1:
         del llm["seed"]
     effort = _EFFORTS.get(inputs.settings.reasoning.effort)
@@ -304,13 +306,19 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPrompt:
+def build_prompt(
+    inputs: PromptInputs, *, is_traced: bool = False, before_trimming: BuildHook | None = None
+) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
+    if inputs.off:
+        hooks.before_trimming(lambda ctx: _leave_out(ctx, inputs.off))
+    if before_trimming is not None:
+        hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
     platform, watch = _platform(inputs), None if is_traced else TraceCollector()
     match platform:
@@ -327,6 +335,15 @@ def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPromp
         stages=_stages(built.plan, watch),
         is_traced=is_traced,
     )
+
+
+def _leave_out(ctx: Context, off: Collection[str]) -> None:
+    """Take the blocks with these slots, or of these sources, out of a build."""
+    ctx.blocks = [
+        block
+        for block in ctx.blocks
+        if block.slot not in off and f"{block.source.get('stage')}/{block.source.get('id')}" not in off
+    ]
 
 
 def _stages(plan: Plan, watch: TraceCollector | None) -> tuple[TraceStage, ...]:

@@ -257,6 +257,8 @@ class LlmGroup(SettingsGroup):
     """A reply ends where one of these strings begins."""
     stream: Annotated[bool, Leaf(label=_("Streaming"))] = True
     """Shows replies while they are generated."""
+    record: Annotated[bool, Leaf(label=_("Record replies"), layers=OF_CHATS)] = False
+    """Keeps what the provider sends, piece by piece, so that a reply can be replayed."""
 
 
 class WorldInfoGroup(SettingsGroup):
