@@ -34,7 +34,7 @@ _CARD_FIELDS = (
 )
 
 
-class _Inputs(Value, frozen=True, kw_only=True):
+class _RisuInputs(Value, frozen=True, kw_only=True):
     """What a build was given, without the build."""
 
     story: Story
@@ -60,7 +60,7 @@ def findings_of(ctx: Context, bench: Workbench, variables: Mapping[str, JsonObje
     """The findings of the build that has just ended; nothing in them holds the build, or is worked out yet."""
     lore, scene = bench.lore, bench.scene
     common = common_facts(ctx, "risuai", "chat")
-    inputs = _Inputs(
+    inputs = _RisuInputs(
         story=bench.story,
         settings=bench.settings,
         plan=ctx.plan or Plan(),
@@ -113,7 +113,7 @@ def _entry(verdict: LorebookVerdict, places: Sequence[int | None]) -> ExplainedE
     )
 
 
-def _facts(inputs: _Inputs) -> Iterator[FactGroup]:
+def _facts(inputs: _RisuInputs) -> Iterator[FactGroup]:
     character, settings, story = inputs.character, inputs.settings, inputs.story
     yield FactGroup(kind="card", values={character.name: inputs.version})
     marks = {name: mark_of(getattr(character, name)) for name in _CARD_FIELDS}

@@ -45,7 +45,8 @@ from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.records import PromptDocument, document_of, fingerprint_of, read_document
+from tavernkit.playground.story.prompting.records import PromptDocument, document_of, fingerprint_of
+from tavernkit.playground.story.prompting.stored import read_document
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
@@ -125,16 +126,16 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
         new = await _read(session, viewer, after)
-        return tuple(_changes(old.blocks, new.blocks))
+        return tuple(changed_blocks(old.blocks, new.blocks))
 
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
-    snapshot = await kept_snapshot(session, viewer, run_id)
+    snapshot, _conversation_id = await kept_snapshot(session, viewer, run_id)
     return prompt_of(await read_document(session, snapshot), snapshot.fingerprint, run_id)
 
 
-async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> PromptSnapshot:
-    """The row of a prompt, for members of its space; for others there is none."""
+async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> tuple[PromptSnapshot, UUID]:
+    """The row of a prompt and its conversation, for members of its space; for others there is none."""
     row = (
         await session.execute(
             select(PromptSnapshot, Run.conversation_id)
@@ -151,7 +152,7 @@ async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> 
         raise not_found(_("prompt")) from None
     if access.member is None and access.level < Access.ADMINISTER:
         raise not_found(_("prompt"))
-    return snapshot
+    return snapshot, conversation_id
 
 
 def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = None) -> KeptPrompt:
@@ -168,7 +169,8 @@ def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = 
     )
 
 
-def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+def changed_blocks(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    """The blocks of two prompts, and which of them only one of the two has."""
     matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
     for kind, old, old_end, new, new_end in matcher.get_opcodes():
         if kind == "equal":

@@ -14,7 +14,7 @@ import msgspec
 
 from tavernkit import Built, Message, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
-from tavernkit.hooks import BuildHooks
+from tavernkit.hooks import BuildHook, BuildHooks
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
@@ -306,7 +306,9 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPrompt:
+def build_prompt(
+    inputs: PromptInputs, *, is_traced: bool = False, before_trimming: BuildHook | None = None
+) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
@@ -315,6 +317,8 @@ def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPromp
         hooks.before_trimming(include_artifacts(inputs.candidates))
     if inputs.off:
         hooks.before_trimming(lambda ctx: _leave_out(ctx, inputs.off))
+    if before_trimming is not None:
+        hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
     platform, watch = _platform(inputs), None if is_traced else TraceCollector()
     match platform:

@@ -46,7 +46,7 @@ from tavernkit.playground.story.prompting.fitting import (
 )
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
-from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
+from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, reply_meter, usage_of
 from tavernkit.playground.story.prompting.streams_kept import stream_record
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
@@ -64,6 +64,8 @@ from tavernkit.playground.story.runs.service import (
     seconds_until_due,
     take_up_runs,
 )
+from tavernkit.playground.story.usage.budgets import OverBudgetError
+from tavernkit.playground.story.usage.ledger import Measured, Meter, Purpose
 from tavernkit.playground.story.usage.limits import OverLimitError
 
 StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
@@ -97,6 +99,8 @@ class Execution:
         self._steps: ReplySteps | None = None
         self._has_replied = False
         self._unkept: PromptRecord | None = None
+        self._meter: Meter | None = None
+        self._finished: Finished | None = None
         self._stop_requested = asyncio.Event()
         self._stop_reason: StopReason = "shutdown"
 
@@ -120,6 +124,8 @@ class Execution:
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
             await self._fail(error.code, sentence_of(error), status=error.status, retry_after=error.retry_after)
+        except OverBudgetError as error:
+            await self._fail("budget_exceeded", sentence_of(error))
         except OverLimitError as error:
             await self._fail("token_limit_exceeded", sentence_of(error))
         except (NotFollowedError, StepsFailedError) as error:
@@ -140,10 +146,17 @@ class Execution:
 
     async def _fail(self, code: str, message: str, **more: float | str | None) -> None:
         await self._end_steps(str(message))
+        await self._settle()
         error = stored(code, message) | {name: value for name, value in more.items() if value is not None}
         await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
 
+    async def _settle(self) -> None:
+        """Count what was used for a reply that there is not going to be."""
+        if self._meter is not None and not self._has_replied:
+            await self._meter.settle(self._text + self._thoughts, self._finished)
+
     async def _end_stopped(self) -> None:
+        await self._settle()
         match self._stop_reason:
             case "asked":
                 await self._end_steps(None)
@@ -189,11 +202,17 @@ class Execution:
         prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         check_fits(prompt)
         self._is_shown, self._is_recorded = inputs.settings.llm.stream, inputs.settings.llm.record
-        finished = await self._stream(prompt)
+        purpose = Purpose(conversation_id=self._claim.conversation_id, kind="reply", run_id=self._claim.run_id)
+        self._meter = reply_meter(self._runtime, purpose, prompt)
+        await self._meter.reserve()
+        self._finished = finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
-        return reply.text if await self._finish(prompt, reply, finished) else None
+        if await self._finish(prompt, reply, finished, self._meter):
+            return reply.text
+        await self._settle()
+        return None
 
-    async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None) -> bool:
+    async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None, meter: Meter) -> bool:
         provider = prompt.inputs.provider
         debug: dict[str, Any] = {
             "provider": provider.name,
@@ -208,6 +227,7 @@ class Execution:
             debug |= {"finish_reason": figures.pop("reason"), **figures}
         expression, asked = await self._expression(prompt, reply)
         usage = usage_of(prompt, self._text, finished)
+        spent = await meter.spending(self._text, finished)
         if asked is not None:
             usage = usage.with_(
                 prompt_tokens=usage.prompt_tokens + (asked.prompt_tokens or 0),
@@ -223,6 +243,7 @@ class Execution:
             global_changes=reply.global_changes,
             expression=expression,
             usage=usage,
+            measured=Measured(meter=meter, spent=spent),
             prompt=self._unkept,
             stream=stream_record(self._events, reply) if self._is_recorded else None,
             model=provider.model,
@@ -243,7 +264,9 @@ class Execution:
             return None, None
         async with self._runtime.database.read() as session:
             emotions = await emotions_of(session, inputs.cast.voice.character_id)
-        return await choose_expression(self._runtime, prompt, reply, emotions) if emotions else (None, None)
+        claim = self._claim
+        purpose = Purpose(conversation_id=claim.conversation_id, kind="expression", run_id=claim.run_id)
+        return await choose_expression(self._runtime, prompt, reply, emotions, purpose) if emotions else (None, None)
 
     async def _load(self) -> PromptInputs:
         """What the prompt is built from; and the steps around it, if the run follows any."""
