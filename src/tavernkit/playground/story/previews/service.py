@@ -43,7 +43,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import PromptDocument, document_of, fingerprint_of
 from tavernkit.playground.story.prompting.stored import read_document
@@ -318,14 +318,13 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    return await in_preview(lambda: unsent_prompt(inputs))
+    return await in_preview(lambda: unsent_prompt(build_prompt(inputs)))
 
 
-def unsent_prompt(inputs: PromptInputs, run_id: UUID | None = None) -> KeptPrompt:
-    """The prompt that is built from this, as people may see it; without the times of its stages: whoever looks twice
-    sees the same."""
-    prompt = build_prompt(inputs).with_(stages=())
-    return prompt_of(document_of(prompt), fingerprint_of(prompt), run_id)
+def unsent_prompt(prompt: BuiltPrompt, run_id: UUID | None = None) -> KeptPrompt:
+    """A prompt that no model was sent, as people may see it; without the times of its stages: whoever looks twice sees
+    the same."""
+    return prompt_of(document_of(prompt.with_(stages=())), fingerprint_of(prompt), run_id)
 
 
 async def in_preview(build: Callable[[], T]) -> T:
