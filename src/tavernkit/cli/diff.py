@@ -10,14 +10,13 @@ from uuid import UUID
 import typer
 
 from tavernkit.cli.application import application, with_runtime
-from tavernkit.cli.build_options import file_option
 from tavernkit.cli.errors import about
 from tavernkit.cli.files import ForceOption, read_input, write_output
 from tavernkit.cli.output import JsonOption, Printer, present, shorten
 from tavernkit.errors import ParseError
 
 if TYPE_CHECKING:
-    from tavernkit.prompt.comparing import Change, Comparison
+    from tavernkit.prompt.comparing import PromptComparison, TextChange
     from tavernkit.prompt.sources import Explanation
 
 _TEXT_WIDTH = 100
@@ -76,7 +75,7 @@ def _from_file(file: Path) -> Explanation:
             ) from error
 
 
-def _show(printer: Printer, comparison: Comparison) -> None:
+def _show(printer: Printer, comparison: PromptComparison) -> None:
     from tavernkit.cli.explain_page import causes_counted
 
     if not comparison.changes:
@@ -87,7 +86,7 @@ def _show(printer: Printer, comparison: Comparison) -> None:
     printer.table(("changes", "cause"), [(count, cause) for cause, count in causes_counted(comparison)])
 
 
-def _show_change(printer: Printer, change: Change) -> None:
+def _show_change(printer: Printer, change: TextChange) -> None:
     printer.line(change.cause, "bold")
     for cause in change.also:
         printer.line(f"  also: {cause.sentence}")
