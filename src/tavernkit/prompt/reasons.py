@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
+LoreCause: TypeAlias = Literal[
+    "key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child", "frozen"
+]
 """Why a lore entry is activated. `recursion` is a key that another entry mentions."""
 
 EntryReason: TypeAlias = Literal[
