@@ -186,6 +186,11 @@ class ExplainedEntry(Value, frozen=True, kw_only=True, omit_defaults=True):
         return self.reason in IN_PROMPT
 
     @property
+    def lore_cause(self) -> LoreCause | None:
+        """The cause, as verdicts of platforms have it."""
+        return self.cause
+
+    @property
     def title(self) -> str:
         """What people call it."""
         return self.name or self.entry

@@ -470,7 +470,8 @@ class _Scan:
         if verdict is None:
             # Nothing called it in any pass, so no pass has looked at it.
             verdict = WorldInfoVerdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
-        return verdict if verdict.is_activated else verdict.with_(near_miss=misses.of(place, verdict))
+        near_miss = None if verdict.is_activated else misses.of(place, verdict)
+        return verdict if near_miss is None else verdict.with_(near_miss=near_miss)
 
     def _silent_reason(self, place: int, entry: WorldEntry) -> WorldInfoReason:
         barred = self._bar(place, entry)
