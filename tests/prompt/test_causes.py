@@ -16,7 +16,7 @@ from tests.sillytavern.stories.builders import preset
 from tavernkit import Book, Built, Character, Entry, Message, User, risuai, sillytavern
 from tavernkit.hooks import BuildHooks
 from tavernkit.macros import Variables
-from tavernkit.prompt.comparing import Comparison, compare
+from tavernkit.prompt.comparing import PromptComparison, compare
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
 from tavernkit.risuai import PromptCard, RisuSettings
@@ -85,7 +85,7 @@ def built(inputs: Inputs) -> Built[Any]:
     return (risuai if isinstance(given["preset"], RisuSettings) else sillytavern).build(**given)
 
 
-def changes(before: Inputs, after: Inputs) -> Comparison:
+def changes(before: Inputs, after: Inputs) -> PromptComparison:
     return compare(built(before).explain(), built(after).explain())
 
 
@@ -582,10 +582,10 @@ def test_every_changed_character_is_in_exactly_one_change(
     rest_before, rest_after = list(_rest(old, found, "before")), list(_rest(new, found, "after"))
     assert rest_before == rest_after
     assert compare(old, old).changes == ()
-    assert msgspec.convert(found.to_dict(), Comparison) == found
+    assert msgspec.convert(found.to_dict(), PromptComparison) == found
 
 
-def _rest(explanation: Explanation, found: Comparison, side: str) -> Iterator[str]:
+def _rest(explanation: Explanation, found: PromptComparison, side: str) -> Iterator[str]:
     """The characters that are in no change; none is in two of them."""
     ranges = [(getattr(change, side), change) for change in found.changes]
     for number, message in enumerate(explanation.messages):

@@ -23,6 +23,7 @@ from tavernkit.cli import (
     prompt,
     replay,
     tokens,
+    what_if,
 )
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
@@ -62,6 +63,7 @@ app.command("build")(build.build_request)
 app.command("explain")(explain.explain_request)
 app.command("diff")(diff.compare_requests)
 app.command("replay")(replay.replay_run)
+app.command("what-if")(what_if.try_change)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)

@@ -16,7 +16,7 @@ from tavernkit.cli.output import JsonOption, Printer, present, shorten
 from tavernkit.errors import ParseError
 
 if TYPE_CHECKING:
-    from tavernkit.prompt.comparing import Change, Comparison
+    from tavernkit.prompt.comparing import PromptComparison, TextChange
     from tavernkit.prompt.sources import Explanation
 
 _TEXT_WIDTH = 100
@@ -75,7 +75,7 @@ def _from_file(file: Path) -> Explanation:
             ) from error
 
 
-def _show(printer: Printer, comparison: Comparison) -> None:
+def _show(printer: Printer, comparison: PromptComparison) -> None:
     from tavernkit.cli.explain_page import causes_counted
 
     if not comparison.changes:
@@ -86,7 +86,7 @@ def _show(printer: Printer, comparison: Comparison) -> None:
     printer.table(("changes", "cause"), [(count, cause) for cause, count in causes_counted(comparison)])
 
 
-def _show_change(printer: Printer, change: Change) -> None:
+def _show_change(printer: Printer, change: TextChange) -> None:
     printer.line(change.cause, "bold")
     for cause in change.also:
         printer.line(f"  also: {cause.sentence}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from tavernkit.cli.output import plain
-from tavernkit.prompt.comparing import Change, Comparison, TextRange
+from tavernkit.prompt.comparing import PromptComparison, TextChange, TextRange
 from tavernkit.prompt.sources import ExplainedMessage, Explanation
 
 COLOURS = {
@@ -72,14 +72,14 @@ def page(explanation: Explanation) -> bytes:
     return _document("Prompt explained", "Where this prompt comes from", styles, body)
 
 
-def comparison_page(comparison: Comparison, before: Explanation, after: Explanation) -> bytes:
+def comparison_page(comparison: PromptComparison, before: Explanation, after: Explanation) -> bytes:
     """The report on what has changed between two prompts, in UTF-8."""
     causes = _table(("cause", "changes"), causes_counted(comparison)) if comparison.changes else "<p>No changes.</p>"
     body = [causes, *(_change(change, before, after) for change in comparison.changes)]
     return _document("Prompts compared", "What has changed in this prompt", "", body)
 
 
-def causes_counted(comparison: Comparison) -> list[tuple[str, int]]:
+def causes_counted(comparison: PromptComparison) -> list[tuple[str, int]]:
     """Each cause with how many changes come from it."""
     counts: dict[str, int] = {}
     for change in comparison.changes:
@@ -116,7 +116,7 @@ def around(explanation: Explanation, place: TextRange | None) -> tuple[str, str]
     return ("…" if start else "") + before, behind + ("…" if place.end + CONTEXT < len(content) else "")
 
 
-def _change(change: Change, before: Explanation, after: Explanation) -> str:
+def _change(change: TextChange, before: Explanation, after: Explanation) -> str:
     lead, rest = around(*((before, change.before) if change.after is None else (after, change.after)))
     old = f"<del>{_escaped(change.removed)}</del>" if change.removed else ""
     new = f"<ins>{_escaped(change.added)}</ins>" if change.added else ""

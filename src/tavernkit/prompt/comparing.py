@@ -25,7 +25,7 @@ class TextRange(Value, frozen=True, kw_only=True):
     end: int
 
 
-class Change(Value, frozen=True, kw_only=True, omit_defaults=True):
+class TextChange(Value, frozen=True, kw_only=True, omit_defaults=True):
     """A stretch of text that is only in one of two prompts, another one, or in another place.
 
     `cause` says why in words, `code` for programs; `also` are other causes that may have had a part in it. `before` and
@@ -45,10 +45,10 @@ class Change(Value, frozen=True, kw_only=True, omit_defaults=True):
     also: tuple[Cause, ...] = ()
 
 
-class Comparison(Value, frozen=True, kw_only=True):
+class PromptComparison(Value, frozen=True, kw_only=True):
     """All changes from one prompt to another, in the order of the prompt."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[TextChange, ...]
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -61,12 +61,12 @@ class Comparison(Value, frozen=True, kw_only=True):
         return written
 
 
-def compare(before: Explanation, after: Explanation) -> Comparison:
+def compare(before: Explanation, after: Explanation) -> PromptComparison:
     """What has changed from one prompt to another, and why. Every changed character is in one change."""
     pairs = _pairs(_pieces(before), _pieces(after))
     causes = Causes(before, after)
     told = [_Told(pair, causes.of(pair.text)) for pair in pairs]
-    return Comparison(changes=tuple(_merged([_change(one) for one in _with_neighbours(told)])))
+    return PromptComparison(changes=tuple(_merged([_change(one) for one in _with_neighbours(told)])))
 
 
 class _Piece(NamedTuple):
@@ -245,7 +245,7 @@ def _stand_together(one: _Pair, other: _Pair) -> bool:
 _UNKNOWN = Cause(code="unknown", sentence="Text changed")
 
 
-def _change(told: _Told) -> Change:
+def _change(told: _Told) -> TextChange:
     pair = told.pair
     first, *others = told.causes or (_UNKNOWN,)
     removed = "" if pair.before is None else pair.before.text
@@ -254,7 +254,7 @@ def _change(told: _Told) -> Change:
     if pair.kind == "changed":
         kept = _kept(removed, added)
         removed, added = (text[kept[0] : len(text) - kept[1]] for text in (removed, added))
-    return Change(
+    return TextChange(
         kind=pair.kind,
         code=first.code,
         cause=first.sentence,
@@ -285,9 +285,9 @@ def _range(piece: _Piece, kept: tuple[int, int]) -> TextRange:
     return TextRange(message=piece.message, start=piece.start + start, end=piece.start + len(piece.text) - end)
 
 
-def _merged(changes: Sequence[Change]) -> list[Change]:
+def _merged(changes: Sequence[TextChange]) -> list[TextChange]:
     """Changes of one cause that stand side by side are one."""
-    merged: list[Change] = []
+    merged: list[TextChange] = []
     for change in changes:
         last = merged[-1] if merged else None
         if last is None or not _continues(last, change):
@@ -304,7 +304,7 @@ def _merged(changes: Sequence[Change]) -> list[Change]:
     return merged
 
 
-def _continues(last: Change, change: Change) -> bool:
+def _continues(last: TextChange, change: TextChange) -> bool:
     if (last.kind, last.code, last.cause) != (change.kind, change.code, change.cause) or last.kind == "moved":
         return False
     return all(

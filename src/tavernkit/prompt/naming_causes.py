@@ -216,6 +216,10 @@ class Causes:
             if old.swipe != new.swipe:
                 yield _swipe(old, new)
                 return
+            if self._facts.get("swipe", str(new.message)) is not None:
+                # The application knows which swipe it is, and not its number.
+                yield Cause(code="swipe_changed", sentence=f"Message {new.message}: another swipe")
+                return
             yield from self._by_regex(text)
             yield from self._preset_fields()
             yield Cause(code="message_edited", sentence=f"Message {new.message} edited")

@@ -8,6 +8,8 @@ from typing import Any
 
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.reuse import reuse
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.values import JsonObject, Value
 
 PER_TOKENS = 1_000_000.0
@@ -46,6 +48,35 @@ class TurnChange(Value, frozen=True, kw_only=True):
     kept: dict[str, int]
 
 
+class TriedTurn(Value, frozen=True, kw_only=True):
+    """A turn by the number of its reply in the chat: what has become of its prompt, or why it cannot be built."""
+
+    number: int
+    change: TurnChange | None = None
+    error: str | None = None
+
+
+class WhatIfTotals(Value, frozen=True, kw_only=True):
+    """All turns together that could be built; `reuse` is the mean share, and `cost` None without any price."""
+
+    tokens: int
+    evictions: int
+    reuse: float | None
+    cost: float | None
+
+
+class WhatIfReport(Value, frozen=True, kw_only=True):
+    """The turns, the earliest first. `unkept` are those of which nothing was kept; entries are counted in all turns."""
+
+    turns: tuple[TriedTurn, ...]
+    unkept: int
+    changed: int
+    gained: int
+    lost: int
+    before: WhatIfTotals
+    after: WhatIfTotals
+
+
 class MeasuredPrompt(Value, frozen=True, kw_only=True):
     """A build with its figures."""
 
@@ -53,16 +84,18 @@ class MeasuredPrompt(Value, frozen=True, kw_only=True):
     figures: PromptFigures
 
 
-Count = Callable[[str], int]
-
-
 def measured(
-    built: Built[Any], count: Count, *, previous: Built[Any] | None = None, price: float | None = None
+    built: Built[Any],
+    *,
+    estimator: TokenEstimator,
+    model: str | None = None,
+    previous: Built[Any] | None = None,
+    price: float | None = None,
 ) -> MeasuredPrompt:
-    """A build in figures; `price` is what a million tokens of a prompt cost."""
+    """A build in figures, beside that of the turn before; `price` is what a million tokens of a prompt cost."""
     plan, report = built.plan, built.plan.trim_report
-    tokens = sum(count(message.content) for message in plan.messages) if report is None else report.final_tokens
-    reuse = None if previous is None else reused_share(previous.plan.messages, plan.messages, count)
+    tokens = sum(plan.tokens(estimator, model).values()) if report is None else report.final_tokens
+    share = None if previous is None else reuse(previous, built, estimator=estimator, model=model).share
     return MeasuredPrompt(
         built=built,
         figures=PromptFigures(
@@ -70,7 +103,7 @@ def measured(
             budget=None if report is None else report.budget_tokens,
             entries=len(_active(built)),
             evictions=0 if report is None else len(report.evictions),
-            reuse=reuse,
+            reuse=share,
             cost=None if price is None else tokens * price / PER_TOKENS,
         ),
     )
@@ -91,22 +124,28 @@ def turn_change(before: MeasuredPrompt, after: MeasuredPrompt, *, name: Callable
     )
 
 
-def reused_share(before: Sequence[Message], after: Sequence[Message], count: Count) -> float:
-    """The share of a prompt's tokens that it begins with as another one."""
-    total = sum(count(message.content) for message in after)
-    common = 0
-    for old, new in zip(before, after, strict=False):
-        if (old.role, old.name, old.content) != (new.role, new.name, new.content):
-            if (old.role, old.name) == (new.role, new.name):
-                common += count(new.content[: _common_length(old.content, new.content)])
-            break
-        common += count(new.content)
-    return min(common / total, 1.0) if total else 1.0
+def what_if_report(turns: Sequence[TriedTurn], *, unkept: int = 0) -> WhatIfReport:
+    """The turns with their totals."""
+    changes = [turn.change for turn in turns if turn.change is not None]
+    return WhatIfReport(
+        turns=tuple(turns),
+        unkept=unkept,
+        changed=sum(not change.is_same for change in changes),
+        gained=sum(len(change.gained) for change in changes),
+        lost=sum(len(change.lost) for change in changes),
+        before=_totals([change.before for change in changes]),
+        after=_totals([change.after for change in changes]),
+    )
 
 
-def _common_length(one: str, other: str) -> int:
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+def _totals(figures: Sequence[PromptFigures]) -> WhatIfTotals:
+    shares = [one.reuse for one in figures if one.reuse is not None]
+    costs = [one.cost for one in figures if one.cost is not None]
+    return WhatIfTotals(
+        tokens=sum(one.tokens for one in figures),
+        evictions=sum(one.evictions for one in figures),
+        reuse=sum(shares) / len(shares) if shares else None,
+        cost=sum(costs) if costs else None,
     )
 
 

@@ -86,6 +86,7 @@ TABLE = {
         "GET /admin/backup_plan", "PUT /admin/backup_plan", "GET /admin/backups/{backup}/file",
         "GET /admin/backups/{backup}/check", "DELETE /admin/backups/{backup}", "POST /admin/backups/{backup}/restore",
         "GET /admin/restore", "DELETE /admin/restore", "GET /admin/usage", "GET /admin/prices", "PUT /admin/prices",
+        "GET /admin/prices/export", "POST /admin/prices/import",
         "DELETE /admin/prices", "GET /admin/limits", "PUT /admin/limits",
         "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
         "PUT /providers/{provider_id}/tokenizer", "DELETE /providers/{provider_id}/tokenizer",
@@ -96,6 +97,8 @@ TABLE = {
         "POST /space_invitations/accept",
         "GET /public_conversations",
         "GET /me/appearance", "GET /me/shortcuts",
+        "GET /usage", "GET /usage/export", "GET /prices", "PUT /prices", "GET /prices/export",
+        "GET /budgets", "PUT /budgets",
         "GET /me", "GET /search", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/new", "POST /characters/check",
         "POST /characters/import",
@@ -111,6 +114,7 @@ TABLE = {
     ],
     "use one's own": [
         "GET /shares", "POST /shares", "DELETE /shares/{share_id}",
+        "DELETE /prices", "DELETE /budgets/{budget_id}",
         "POST /pipeline_choices/add", "DELETE /variables/{name}",
         "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
         "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
@@ -254,10 +258,13 @@ TABLE = {
         "POST /admin/backups/keep-current (page)", "GET /admin/backups/{backup} (page)",
         "POST /admin/backups/{backup}/restore (page)", "POST /admin/backups/{backup}/delete (page)",
         "GET /admin/usage (page)", "POST /admin/prices (page)", "POST /admin/prices/remove (page)",
+        "POST /admin/prices/import (page)",
         "GET /admin/limits (page)", "POST /admin/limits (page)",
     ],
     "see pages": [
         "GET /join/{code} (page)", "POST /join/{code} (page)",
+        "GET /usage (page)", "POST /usage/prices (page)", "POST /usage/prices/import (page)",
+        "POST /usage/budgets (page)",
         "GET / (page)", "GET /archive (page)", "GET /public (page)", "GET /search (page)", "GET /spaces/new (page)",
         "GET /palette.json (page)", "GET /models (page)", "GET /trash (page)", "POST /trash/empty (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
@@ -273,6 +280,8 @@ TABLE = {
         "GET /characters/new (page)", "POST /characters/new (page)",
         "POST /characters/check (page)", "POST /characters/preview (page)"],
     "use one's own on a page": [
+        "POST /usage/prices/remove (page)", "POST /usage/budgets/{budget_id}/remove (page)",
+        "POST /conversations/{conversation_id}/panel/usage/budgets/{budget_id}/remove (page)",
         "POST /trash/{kind}/{item_id}/restore (page)", "POST /trash/{kind}/{item_id}/delete (page)",
         "POST /shares (page)", "POST /shares/{share_id}/remove (page)",
         "POST /pipelines/examples/add (page)",
@@ -341,6 +350,7 @@ TABLE = {
         "POST /characters/{character_id}/versions/{number}/restore (page)",
     ],
     "read on a page": [
+        "GET /conversations/{conversation_id}/panel/usage (page)",
         "GET /conversations/{conversation_id}/panel/members (page)",
         "GET /conversations/{conversation_id}/panel/settings (page)",
         "GET /conversations/{conversation_id}/panel/lore (page)",
@@ -386,6 +396,7 @@ TABLE = {
         "GET /characters/{character_id}/lorebook (page)",
     ],
     "run a space on a page": [
+        "POST /conversations/{conversation_id}/panel/usage/budgets (page)",
         "POST /conversations/{conversation_id}/panel/members/{member_id}/owner (page)",
         "POST /conversations/{conversation_id}/panel/members/invitations/{space_invitation_id}/revoke (page)",
         "POST /conversations/{conversation_id}/panel/members/invitations (page)",
@@ -466,6 +477,7 @@ class Ask(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+PRICES = {"items": [{"model": "tiny", "prompt_price": 1, "completion_price": 2, "cached_price": 0.5}]}
 SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
 CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
 
@@ -478,6 +490,18 @@ REQUESTS = {
     "PATCH /me/shortcuts": Ask(json={"keys": {"help": "F2"}}),
     "POST /appearance (page)": Ask(data={"version": "0", "scheme": "dark"}),
     "POST /keys (page)": Ask(data={"id": "help", "key": "F2"}),
+    "GET /usage": Ask(query="?by=model"),
+    "GET /usage/export": Ask(query="?by=day&days=7&format=csv"),
+    "PUT /prices": Ask(json=PRICES),
+    "DELETE /prices": Ask(query="?model={own_priced}"),
+    "POST /admin/prices/import": Ask(json=PRICES),
+    "PUT /budgets": Ask(json={"period": "month", "cost": 5}),
+    "POST /usage/prices (page)": Ask(data={"model": "tiny", "prompt_price": "1", "completion_price": "2"}),
+    "POST /usage/prices/remove (page)": Ask(data={"model": "{own_priced}"}),
+    "POST /usage/prices/import (page)": Ask(files=a_file(json.dumps(PRICES).encode(), "prices.json")),
+    "POST /admin/prices/import (page)": Ask(files=a_file(json.dumps(PRICES).encode(), "prices.json")),
+    "POST /usage/budgets (page)": Ask(data={"period": "month", "cost": "5"}),
+    "POST /conversations/{conversation_id}/panel/usage/budgets (page)": Ask(data={"period": "month", "cost": "5"}),
     "PUT /retention": Ask(json={"trash_days": 7}),
     "POST /retention (page)": Ask(data={"trash_days": "7", "event_days": "1"}),
     "POST /password_resets": Ask(json={"code": "{reset_code}", "password": PASSWORD}),

@@ -38,6 +38,7 @@ from tavernkit.playground.story.pipelines.documents import Choose, NewProfile
 from tavernkit.playground.story.pipelines.service import create_profile
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset
+from tavernkit.playground.story.previews.service import read_prompt
 from tavernkit.playground.story.prompting.records import note_removed_prompts
 from tavernkit.playground.story.replaying.replay import (
     Difference,
@@ -308,8 +309,7 @@ async def test_forty_turns_are_replayed_to_the_same_bytes_after_everything_was_e
                     await edit_message(story.runtime, story.viewer, row.id, content=text, revision=row.revision)
         before = await _replays(story)
         assert len(before) >= 50
-        async with story.runtime.database.read() as session:
-            kept = list(await session.scalars(select(PromptSnapshot)))
+        kept = [await read_prompt(story.runtime, story.viewer, run_id) for run_id in await _runs(story)]
         kinds = {(one.request["kind"], one.report["platform"]) for one in kept}
         await _change_everything(story)
         after = await _replays(story)

@@ -1,6 +1,5 @@
 """What the prompts of the last turns would have been with something changed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,48 +7,23 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import ModelPrice, PromptSnapshot, Provider, Run
-from tavernkit.playground.story.lorebooks.documents import NewLink
-from tavernkit.playground.story.lorebooks.links import attach_lorebook
-from tavernkit.playground.story.lorebooks.service import import_lorebook
 from tavernkit.playground.story.presets.documents import NewPreset
 from tavernkit.playground.story.presets.service import create_preset
 from tavernkit.playground.story.replaying.changes import EntryOff, WhatIf
 from tavernkit.playground.story.replaying.what_if import (
-    WhatIfReport,
     ask_what_if,
     changed_prompt,
     next_what_if,
     what_if,
 )
+from tavernkit.prompt.what_if import WhatIfReport
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
+from tests.playground.replaying.told import CARD, ENTRIES, TALK, tell, world
 from tests.playground.spaces.cast import person
 from tests.playground.support.jobs import ended_job, running_job_worker
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
-
-ENTRIES: list[dict[str, Any]] = [
-    {"uid": 0, "key": ["harbour"], "content": "The harbour freezes in winter.", "comment": "Harbour"},
-    {"uid": 1, "key": ["ferry"], "content": "The ferry is late.", "comment": "Ferry", "sticky": 2},
-]
-CARD = {"description": "{{char}} keeps a ledger.", "personality": "Patient."}
-TALK = ["Is the harbour open?", "And the weather?", "Is the ferry here?", "And now?", "Good night."]
-
-
-def world(*entries: dict[str, Any], name: str = "Coast") -> dict[str, Any]:
-    return {"name": name, "entries": {str(entry["uid"]): entry for entry in entries}}
-
-
-async def _told(story: PromptStory) -> None:
-    """A story of a few turns, in which a lorebook is in use."""
-    file = json.dumps(world(*ENTRIES)).encode()
-    book, _ = await import_lorebook(story.runtime, story.viewer, file, name="Coast")
-    await attach_lorebook(story.runtime, story.viewer, NewLink(lorebook_id=book.id, user_id=story.user_id))
-    await story.set(world_info={"depth": 1})
-    for text in TALK:
-        await story.say_as("Robin", text)
-        run = await story.answered("Ada")
-        assert run.status == "succeeded"
 
 
 async def _tried(story: PromptStory, last: int = 200, **change: Any) -> WhatIfReport:
@@ -67,7 +41,7 @@ NOTHING: tuple[list[str], list[str]] = ([], [])
 
 async def test_entries_gained_and_lost_are_named_turn_by_turn(sqlite_url: str, tmp_path: Path) -> None:
     async with prompt_story(sqlite_url, tmp_path, "Hm.", cards={"Ada": CARD}) as story:
-        await _told(story)
+        await tell(story)
         nothing = await _tried(story)
         deeper = await _tried(story, settings={"world_info": {"depth": 3}})
         off = await _tried(story, entries_off=[EntryOff(book="Coast", entry="1")])
@@ -87,7 +61,7 @@ async def test_entries_gained_and_lost_are_named_turn_by_turn(sqlite_url: str, t
 
 async def test_lore_that_stays_is_carried_to_the_next_turn(sqlite_url: str, tmp_path: Path) -> None:
     async with prompt_story(sqlite_url, tmp_path, "Hm.", cards={"Ada": CARD}) as story:
-        await _told(story)
+        await tell(story)
         longer = [{**ENTRIES[0], "sticky": 10}, ENTRIES[1]]
         report = await _tried(story, lorebooks=[world(*longer)])
     assert _by_turn(report) == [NOTHING, *[(["Harbour"], [])] * 4]
@@ -99,7 +73,7 @@ async def test_tokens_evictions_reuse_and_cost_are_compared(sqlite_url: str, tmp
             session.add(
                 ModelPrice(model="gpt-4o", prompt_price=2.0, completion_price=1.0, updated_at=story.runtime.clock())
             )
-        await _told(story)
+        await tell(story)
         report = await _tried(story, settings={"llm": {"context_tokens": 700, "max_tokens": 300}})
         blank = await _tried(story, card_fields_off=["description"])
     assert report.before.evictions == 0
@@ -121,7 +95,7 @@ async def test_prompts_fields_and_blocks_are_switched_off_in_the_next_prompt(sql
     order = [{"identifier": one, "enabled": True} for one in ("main", "mine", "charDescription", "chatHistory")]
     data = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": order}]}
     async with prompt_story(sqlite_url, tmp_path, "Hm.", cards={"Ada": CARD}) as story:
-        await _told(story)
+        await tell(story)
         other = await create_preset(story.runtime, story.viewer, NewPreset(kind="chat", name="Rhymes", data=data))
 
         async def texts(**change: Any) -> list[str]:
@@ -144,7 +118,7 @@ async def test_prompts_fields_and_blocks_are_switched_off_in_the_next_prompt(sql
 
 async def test_many_turns_are_a_job_whose_result_is_all_that_is_stored(database_url: str, tmp_path: Path) -> None:
     async with prompt_story(database_url, tmp_path, "Hm.", cards={"Ada": CARD}) as story:
-        await _told(story)
+        await tell(story)
         change = WhatIf(settings={"world_info": {"depth": 3}})
         async with running_job_worker(story.runtime):
             job = await ask_what_if(story.runtime, story.viewer, story.conversation_id, change, last=3)

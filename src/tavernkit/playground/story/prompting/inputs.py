@@ -47,10 +47,11 @@ WORDINGS = "wordings"
 wording, of which the last that is selected is told."""
 
 MESSAGE_ID = "id"
+SWIPE_ID = "active_swipe_id"
 TYPED = "typed"
 PICTURED = "pictured"
-"""Where a message of a prompt says which one it is, what its person has typed where other words are told, and that it
-has pictures."""
+"""Where a message of a prompt says which one it is, which swipe of it is shown, what its person has typed where other
+words are told, and that it has pictures."""
 
 
 class WindowedHistory(InMemoryHistory):
@@ -113,6 +114,7 @@ async def load_history(
         select(
             models.Message.id,
             models.Message.text_id,
+            models.Message.active_swipe_id,
             models.Message.role,
             models.Message.membership_id,
             models.Message.created_at,
@@ -140,12 +142,13 @@ async def load_history(
             send_date=created_at.isoformat(),
             metadata={
                 MESSAGE_ID: str(id),
+                **({} if swipe_id is None else {SWIPE_ID: str(swipe_id)}),
                 **({TYPED: content} if sent != content else {}),
                 **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
                 **({PICTURED: True} if is_pictured else {}),
             },
         )
-        for id, text_id, role, membership_id, created_at, content, name, swipe, is_pictured in rows
+        for id, text_id, swipe_id, role, membership_id, created_at, content, name, swipe, is_pictured in rows
         for sent in (prompt_text(content, swipe or {}, text_id),)
     ]
     return WindowedHistory(
@@ -325,8 +328,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
     another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
     read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
-    were used. `scripts` are those that stand beside cards and presets. `off` are parts that somebody tries without:
-    slots of blocks, or their stage and id, as `history/message:3`.
+    were used. `scripts` are those that stand beside cards and presets.
     """
 
     generation_type: str
@@ -350,7 +352,6 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     limits: ReplyLimits = ReplyLimits()
     scripts: OwnScripts = OwnScripts()
     pictures: HistoryPictures = HistoryPictures()
-    off: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from tavernkit import Built, Message, Variables, risuai
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
+from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.lorebooks.queries import SameBook
 from tavernkit.playground.story.paths.injections import injections_in
@@ -44,20 +45,11 @@ def build_on_risuai(
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
         story=risuai.Story(
-            character=_character(inputs),
+            character=card_of(inputs),
             modules=_modules(inputs),
             greeting=None,
             note=inputs.settings.authors_note.text,
-            lore=tuple(
-                entry
-                for book in (
-                    *inputs.books.character,
-                    *inputs.books.chat,
-                    *inputs.books.persona,
-                    *inputs.books.everywhere,
-                )
-                for entry in _entries(SameBook(book))
-            ),
+            lore=tuple(entry for book in lore_of(inputs) for entry in _entries(SameBook(book))),
             chat_id=str(inputs.chat_id),
             memory=KeptMemory(inputs.settings.prompt.memory) if inputs.settings.prompt.memory.strip() else None,
             cleanup=_cleanup(inputs, chosen),
@@ -128,7 +120,13 @@ def _history(inputs: PromptInputs) -> Iterable[Message]:
     ]
 
 
-def _character(inputs: PromptInputs) -> RisuCharacter:
+def lore_of(inputs: PromptInputs) -> tuple[Book, ...]:
+    """The lorebooks in the order in which the chat has their entries."""
+    books = inputs.books
+    return (*books.character, *books.chat, *books.persona, *books.everywhere)
+
+
+def card_of(inputs: PromptInputs) -> RisuCharacter:
     """The speaker as RisuAI imports the card, with what the story's settings say instead of it."""
     prompt, cast = inputs.settings.prompt, inputs.cast
     card = cast.character.with_(character_book=inputs.books.own)

@@ -25,18 +25,13 @@ from tavernkit.playground.base.database.models import (
     PromptSnapshot,
     SiteSetting,
 )
+from tavernkit.playground.base.pieces import linked
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.prompting.inputs_kept import HASH, hashes_in
-from tavernkit.playground.story.prompting.pieces import linked
+from tavernkit.playground.story.prompting.records import LOCK, SWEPT
 
 K = TypeVar("K", str, bytes)
 _PromptRow: TypeAlias = "Row[UUID, datetime, bytes | None, str, str, bytes | None]"
-
-SWEPT = "prompt_blocks_swept"
-"""The setting that is there while no block can be unused; its value is the sweep that found out."""
-
-LOCK = 0x74617665726E01
-"""Of PostgreSQL: shared by who writes a prompt, exclusive for who removes blocks. SQLite has one writer anyway."""
 
 PROMPTS_AT_ONCE = 100
 BLOCKS_AT_ONCE = 500
@@ -45,19 +40,6 @@ LATE = timedelta(minutes=5)
 
 BEGINNING_BYTES = 8
 """So much of a hash is remembered; if two begin alike, one of them stays."""
-
-
-async def while_blocks_stay(session: AsyncSession) -> None:
-    """Let nobody remove blocks until this transaction ends: what it finds is there when its prompt is committed."""
-    if session.get_bind().dialect.name == "postgresql":
-        await session.execute(select(func.pg_advisory_xact_lock_shared(LOCK)))
-
-
-async def note_removed_prompts(session: AsyncSession) -> None:
-    """Have the blocks looked through, once this transaction is committed."""
-    await session.execute(
-        delete(SiteSetting).where(SiteSetting.key == SWEPT), execution_options={"synchronize_session": False}
-    )
 
 
 async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:

@@ -8,7 +8,6 @@ how long lore stays or rests is carried from turn to turn.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -42,50 +41,33 @@ from tavernkit.playground.story.previews.service import (
     read_prompt,
     unsent_prompt,
 )
-from tavernkit.playground.story.prompting.building import LORE_TIMERS, build_prompt, timer, timers_in
+from tavernkit.playground.story.prompting.building import LORE_TIMERS, BuiltPrompt, build_prompt, timer, timers_in
 from tavernkit.playground.story.prompting.fitting import part_name
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.inputs_kept import KnownParts, inputs_from
 from tavernkit.playground.story.replaying.changes import TriedChange, WhatIf, prepared
 from tavernkit.playground.story.replaying.replay import estimator_in, kept_of
 from tavernkit.prompt.tokens import default_estimator
-from tavernkit.prompt.what_if import MeasuredPrompt, PromptFigures, TurnChange, measured, turn_change
+from tavernkit.prompt.what_if import (
+    MeasuredPrompt,
+    TriedTurn,
+    TurnChange,
+    WhatIfReport,
+    measured,
+    turn_change,
+    what_if_report,
+)
 from tavernkit.values import Value
 
 WHAT_IF_KIND = "what_if"
 MOST_TURNS = 200
 
 
-class WhatIfTurn(Value, frozen=True, kw_only=True):
-    """One turn: the message that was the reply, by its number, and what has become of its prompt; or why it cannot be
-    built."""
+class WhatIfTurn(TriedTurn, frozen=True, kw_only=True):
+    """One turn of a conversation, with its run and the message that was its reply."""
 
     run_id: UUID
     message_id: UUID
-    number: int
-    change: TurnChange | None = None
-    error: str | None = None
-
-
-class WhatIfTotals(Value, frozen=True, kw_only=True):
-    """All turns together that could be built; `reuse` is the mean share, and `cost` None without any price."""
-
-    tokens: int
-    evictions: int
-    reuse: float | None
-    cost: float | None
-
-
-class WhatIfReport(Value, frozen=True, kw_only=True):
-    """The turns, the earliest first. `unkept` are those of which nothing was kept; entries are counted in all turns."""
-
-    turns: tuple[WhatIfTurn, ...]
-    unkept: int
-    changed: int
-    gained: int
-    lost: int
-    before: WhatIfTotals
-    after: WhatIfTotals
 
 
 class NextWhatIf(Value, frozen=True, kw_only=True):
@@ -152,7 +134,7 @@ async def what_if(
         if work is not None:
             await work.report(len(done), len(turns))
         done.append(await _tried_turn(runtime, turn, chain, known))
-    return _report(done, unkept)
+    return what_if_report(done, unkept=unkept)
 
 
 async def next_what_if(
@@ -188,7 +170,7 @@ async def changed_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, change:
     async with runtime.database.read() as session:
         tried = TriedChange(await prepared(session, viewer, change))
     inputs, _price = await _kept_inputs(runtime, run_id, KnownParts())
-    return await in_preview(lambda: unsent_prompt(tried.on(inputs), run_id))
+    return await in_preview(lambda: unsent_prompt(tried.build(tried.on(inputs)), run_id))
 
 
 class _Chain:
@@ -199,10 +181,10 @@ class _Chain:
         self._before: MeasuredPrompt | None = None
         self._after: MeasuredPrompt | None = None
 
-    def turn(self, inputs: PromptInputs, price: float | None) -> tuple[TurnChange, PromptInputs]:
-        """Build the next turn twice; what is different, and what the second prompt was built from."""
-        changed = self._tried.on(self._with_timers(inputs))
-        self._before = _measured(inputs, self._before, price)
+    def turn(self, inputs: PromptInputs, price: float | None) -> tuple[TurnChange, BuiltPrompt]:
+        """Build the next turn twice; what is different, and the second prompt."""
+        changed = self._tried.build(self._tried.on(self._with_timers(inputs)))
+        self._before = _measured(build_prompt(inputs), self._before, price)
         self._after = _measured(changed, self._after, price)
         return turn_change(self._before, self._after, name=lambda slot: str(part_name(slot, {}))), changed
 
@@ -219,11 +201,11 @@ class _Chain:
         return inputs.with_(state=state)
 
 
-def _measured(inputs: PromptInputs, previous: MeasuredPrompt | None, price: float | None) -> MeasuredPrompt:
-    model = inputs.provider.model
+def _measured(prompt: BuiltPrompt, previous: MeasuredPrompt | None, price: float | None) -> MeasuredPrompt:
     return measured(
-        build_prompt(inputs).built,
-        lambda text: inputs.estimator.estimate(text, model),
+        prompt.built,
+        estimator=prompt.inputs.estimator,
+        model=prompt.inputs.provider.model,
         previous=None if previous is None else previous.built,
         price=price,
     )
@@ -276,30 +258,6 @@ async def _turns(session: AsyncSession, conversation_id: UUID, last: int) -> tup
     rows = (await session.execute(query)).all()
     turns = [_Turn(run_id=run, message_id=message, number=seq) for run, message, seq, is_kept in rows if is_kept]
     return turns[::-1], len(rows) - len(turns)
-
-
-def _report(turns: Sequence[WhatIfTurn], unkept: int) -> WhatIfReport:
-    changes = [turn.change for turn in turns if turn.change is not None]
-    return WhatIfReport(
-        turns=tuple(turns),
-        unkept=unkept,
-        changed=sum(not change.is_same for change in changes),
-        gained=sum(len(change.gained) for change in changes),
-        lost=sum(len(change.lost) for change in changes),
-        before=_totals([change.before for change in changes]),
-        after=_totals([change.after for change in changes]),
-    )
-
-
-def _totals(figures: Sequence[PromptFigures]) -> WhatIfTotals:
-    shares = [one.reuse for one in figures if one.reuse is not None]
-    costs = [one.cost for one in figures if one.cost is not None]
-    return WhatIfTotals(
-        tokens=sum(one.tokens for one in figures),
-        evictions=sum(one.evictions for one in figures),
-        reuse=sum(shares) / len(shares) if shares else None,
-        cost=sum(costs) if costs else None,
-    )
 
 
 async def owner_of_conversation(runtime: Runtime, conversation_id: UUID) -> Viewer:

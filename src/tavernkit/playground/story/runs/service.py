@@ -35,6 +35,7 @@ from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
+from tavernkit.playground.story.usage.ledger import Measured
 from tavernkit.values import Json, Value
 
 INTERRUPTED = stored(
@@ -189,6 +190,7 @@ async def finish_run(
     metadata: Mapping[str, Any] | None = None,
     state_delta: Mapping[str, Json] | None = None,
     usage: Usage | None = None,
+    measured: Measured | None = None,
     prompt: PromptRecord | None = None,
     stream: StreamRecord | None = None,
     model: str | None = None,
@@ -225,6 +227,8 @@ async def finish_run(
             await _end(session, run, "succeeded", now, dismissed=True)
         if usage is not None:
             await count_usage(session, owner_id, space_id, claim.conversation_id, usage)
+        if measured is not None:
+            await measured.meter.record(session, owner_id, measured.spent)
         message = await store_reply(
             session,
             runtime,

@@ -54,7 +54,8 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.conversations.service import remove_unused_texts
-from tavernkit.playground.story.prompting.unused import note_removed_prompts, remove_unused_blocks
+from tavernkit.playground.story.prompting.records import note_removed_prompts
+from tavernkit.playground.story.prompting.unused import remove_unused_blocks
 from tavernkit.playground.story.retention import read_retention
 from tavernkit.playground.story.trash.purging import purge
 
