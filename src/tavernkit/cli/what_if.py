@@ -270,9 +270,12 @@ def _turn(prepared: PreparedBuild, place: int, previous: MeasuredPrompt | None) 
     if previous is not None:
         inputs["variables"] = previous.built.result.variables_store()
     built = build_prepared(prepared._replace(story=story, inputs=inputs))
-    estimator, model = default_estimator(), prepared.inputs["model"]
-    before = None if previous is None else previous.built
-    return measured(built, lambda text: estimator.estimate(text, model), previous=before)
+    return measured(
+        built,
+        estimator=default_estimator(),
+        model=prepared.inputs["model"],
+        previous=None if previous is None else previous.built,
+    )
 
 
 def _show(printer: Printer, report: WhatIfReport) -> None:

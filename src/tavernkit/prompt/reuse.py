@@ -8,10 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.built import Built
-from tavernkit.prompt.explaining import explained
+from tavernkit.prompt.explaining import PROMPT, explained_message
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.reasons import Findings
 from tavernkit.prompt.sources import AnySource, ExplainedMessage, ExplainedSpan, Explanation
 from tavernkit.prompt.tokens import ModelTokenEstimator, TokenEstimator, default_estimator, message_tokens
 from tavernkit.prompt.tracing import common_length
@@ -158,7 +156,7 @@ def _pieces(request: AnyRequest) -> list[_Piece]:
         case Explanation():
             return [_explained_piece(message) for message in request.messages]
         case Built() if request.result.dialect == "text":
-            return [_explained_piece(message) for message in request.explain().messages]
+            return [_explained_piece(explained_message(PROMPT, request.plan.enabled_blocks))]
         case Built():
             return [_piece(block, block) for block in request.plan.enabled_blocks]
         case _:
@@ -181,8 +179,6 @@ def _piece(said: Message | Block, block: Block | None = None) -> _Piece:
         return message_tokens(said, estimator, model)
 
     def spans() -> Sequence[ExplainedSpan]:
-        return (
-            () if block is None else explained(Plan(blocks=(block,)), Findings(), is_one_text=False).messages[0].spans
-        )
+        return () if block is None else explained_message(block.role, [block]).spans
 
     return _Piece((said.role, said.name, said.attachments, calls), said.content, tokens, spans)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.context import Context
@@ -11,7 +11,7 @@ from tavernkit.prompt.facts import common_facts, listed, mark_of, shown, simple_
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.reasons import EntryCount, ExplainedEntry, FactGroup, Findings
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.lorebook.result import LorebookResult, LorebookVerdict
+from tavernkit.risuai.lorebook.result import LorebookVerdict
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.st_convert import is_on
@@ -74,7 +74,7 @@ def findings_of(ctx: Context, bench: Workbench, variables: Mapping[str, JsonObje
 
     @cache
     def entries() -> tuple[list[ExplainedEntry], list[EntryCount]]:
-        return ([], []) if lore is None else listed(_entries(lore, inputs.places))
+        return ([], []) if lore is None else listed(lore.verdicts, partial(_entry, places=inputs.places))
 
     return Findings(
         lore=LazyVerdicts(lambda: entries()[0]),
@@ -88,10 +88,6 @@ def _place(bench: Workbench, id: str | None) -> int | None:
     source, _ = bench.said.get(id or "", ("", None))
     number = source.partition(":")[2]
     return int(number) if number else None
-
-
-def _entries(lore: LorebookResult, places: Sequence[int | None]) -> list[ExplainedEntry]:
-    return [_entry(verdict, places) for verdict in lore.verdicts]
 
 
 def _entry(verdict: LorebookVerdict, places: Sequence[int | None]) -> ExplainedEntry:

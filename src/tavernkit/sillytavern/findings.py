@@ -29,7 +29,7 @@ from tavernkit.sillytavern.regex_scripts import RegexScripts
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.story import PersonaPosition, Story
-from tavernkit.sillytavern.world_info import WorldInfoResult, WorldInfoVerdict
+from tavernkit.sillytavern.world_info import WorldInfoVerdict
 from tavernkit.values import JsonObject, Value
 
 _PRESET_FIELDS = (
@@ -88,7 +88,7 @@ def findings_of(ctx: Context, scene: Scene, variables: Mapping[str, JsonObject])
 
     @cache
     def entries() -> tuple[list[ExplainedEntry], list[EntryCount]]:
-        return ([], []) if world is None else listed(_entries(world, inputs.places))
+        return ([], []) if world is None else listed(world.verdicts, partial(_entry, places=inputs.places))
 
     return Findings(
         lore=LazyVerdicts(lambda: entries()[0]),
@@ -96,10 +96,6 @@ def findings_of(ctx: Context, scene: Scene, variables: Mapping[str, JsonObject])
         off=LazyVerdicts(lambda: [*_off(inputs)]),
         facts=LazyVerdicts(lambda: [*common, *_facts(inputs)]),
     )
-
-
-def _entries(world: WorldInfoResult, places: Sequence[int]) -> list[ExplainedEntry]:
-    return [_entry(verdict, places) for verdict in world.verdicts]
 
 
 def _entry(verdict: WorldInfoVerdict, places: Sequence[int]) -> ExplainedEntry:

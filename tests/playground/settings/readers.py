@@ -61,6 +61,8 @@ READ_BY: Mapping[str, str] = {
     "prompt.examples_override": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.system_prompt_override": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.macro_engine": "tavernkit.playground.story.prompting.building:story_of",
+    "prompt.stable_layout": "tavernkit.playground.story.prompting.building:story_of",
+    "prompt.freeze_lore": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.regex_scripts": "tavernkit.playground.story.prompting.building:story_of",
     "prompt.join_prefix": "tavernkit.playground.story.prompting.cast:load_cast",
     "prompt.join_suffix": "tavernkit.playground.story.prompting.cast:load_cast",

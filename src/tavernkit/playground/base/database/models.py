@@ -1009,7 +1009,8 @@ class Run(Claimed):
 
     `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
     while steps behind it may still be at work. `limits` are those of who asked for it: `max_tokens` and `stop`.
-    `model` is the one that has answered, `cost` what its provider has said.
+    `model` is the one that has answered, `cost` and `cached_tokens` what its provider has said. Of the
+    `compared_tokens` of its prompt, `common_tokens` begin it as they began the conversation's prompt before.
     """
 
     __tablename__ = "conversation_runs"
@@ -1046,6 +1047,9 @@ class Run(Claimed):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
+    cached_tokens: Mapped[int | None]
+    common_tokens: Mapped[int | None]
+    compared_tokens: Mapped[int | None]
     cost: Mapped[float | None]
     error: Mapped[dict[str, Any] | None]
     debug: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -20,6 +20,7 @@ from tavernkit.playground.story.previews.explanations import ExplainedPrompt
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
 from tavernkit.playground.story.previews.source_links import LinkKind, SourceLink
 from tavernkit.playground.story.prompting.cast import Platform
+from tavernkit.playground.story.prompting.records import REUSE
 from tavernkit.prompt.causes import CauseCode
 from tavernkit.prompt.comparing import ChangeKind, TextChange
 from tavernkit.prompt.parts import LoreCause
@@ -126,6 +127,29 @@ class StageOut(BaseModel):
     duration_ms: float = Field(description="Its own time, without the stages inside it.")
 
 
+class PrefixBreakOut(BaseModel):
+    """Where a prompt differs first from the one before it."""
+
+    message: int = Field(description="Which block of the prompt; 0 in a text completion, which is one text.")
+    offset: int = Field(description="How many characters of it are the same.")
+    role: str
+    source: dict[str, Any] | None = Field(description="Where the text comes from that stands there now.")
+    replaced: dict[str, Any] | None = Field(description="Where the text came from that stood there before.")
+    common: str = Field(description="The end of what both have in common.")
+    before: str = Field(description="What the prompt before goes on with.")
+    after: str = Field(description="What this prompt goes on with.")
+
+
+class PromptReuseOut(BaseModel):
+    """How much of a prompt the provider could have taken from its cache."""
+
+    before: UUID = Field(description="The run of the last prompt of this conversation to the same model.")
+    common_tokens: int = Field(description="With so many tokens both prompts begin alike.")
+    total_tokens: int
+    share: float
+    broken_by: PrefixBreakOut | None = Field(description="Null where one is the beginning of the other.")
+
+
 class SentPromptOut(Document):
     """A prompt."""
 
@@ -138,6 +162,9 @@ class SentPromptOut(Document):
     platform: Platform = Field(description="Whose rules the prompt was built by.")
     lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
     stages: list[StageOut] = Field(description="How long each stage of the build took; none for a preview.")
+    reuse: PromptReuseOut | None = Field(
+        description="What it has in common with the prompt before; null where there was none."
+    )
 
     @classmethod
     def of(cls, kept: KeptPrompt) -> Self:
@@ -151,6 +178,7 @@ class SentPromptOut(Document):
             lore=report.get("lore", []),
             platform=report.get("platform", "sillytavern"),
             stages=report.get("stages", []),
+            reuse=report.get(REUSE),
         )
 
 

@@ -27,6 +27,7 @@ from tavernkit.playground.story.previews.service import (
     speaker_at_hand,
 )
 from tavernkit.playground.story.prompting.fitting import part_name
+from tavernkit.playground.story.prompting.records import KeptReuse
 from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, Value
 
@@ -121,6 +122,7 @@ class KeptReport(Value, frozen=True, kw_only=True):
     lore: tuple[ReportedEntry, ...] = ()
     platform: str = ""
     stages: tuple[TimedStage, ...] = ()
+    reuse: KeptReuse | None = None
 
     @property
     def build_ms(self) -> float:

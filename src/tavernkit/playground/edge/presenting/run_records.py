@@ -41,6 +41,7 @@ from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_word
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.replies import cost_words
 from tavernkit.playground.story.replaying.inspecting import inspect_run
+from tavernkit.playground.story.runs.documents import ReuseOut
 from tavernkit.playground.story.runs.queries import list_runs, read_run
 from tavernkit.values import Value
 
@@ -213,6 +214,15 @@ def _tokens(number: int | None) -> str | None:
     return None if number is None else ngettext("{count} token", "{count} tokens", number)
 
 
+def _reused(run: Run) -> str:
+    """How much of its prompt begins as the prompt before did."""
+    found = ReuseOut.of(run)
+    if found is None:
+        return ""
+    figures = {"common": found.common_tokens, "total": found.total_tokens, "percent": round(100 * found.share)}
+    return _("{common} of {total} tokens ({percent} %)", **figures)
+
+
 def _facts(run: Run) -> Iterable[tuple[str, str]]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
@@ -222,6 +232,8 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         _("Model"): debug.get("model"),
         _("Prompt"): _tokens(run.prompt_tokens),
         _("Reply"): _tokens(run.completion_tokens),
+        _("Cached"): _tokens(run.cached_tokens),
+        _("Same as before"): _reused(run),
         _("Lore"): _entries(debug.get(LORE)),
         _("Trimmed"): left_out_words(debug.get(LEFT_OUT, {})),
         _("Pictures not sent"): debug.get(OMITTED) or None,
@@ -235,6 +247,7 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         "finish_reason",
         "prompt_tokens",
         "completion_tokens",
+        "cached_tokens",
         "cost",
         "warnings",
         LORE,

@@ -10,11 +10,10 @@ from tavernkit.playground.story.previews.service import PreviewKind, in_preview,
 from tavernkit.playground.story.previews.source_links import SourceLink, links_of
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
-from tavernkit.playground.story.prompting.records import PromptDocument, explanation_of, rows_of
+from tavernkit.playground.story.prompting.records import explanation_of, rows_of
 from tavernkit.playground.story.prompting.rows import PromptRows
-from tavernkit.playground.story.prompting.stored import read_document, read_kept
-from tavernkit.prompt.explaining import PROMPT
-from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
+from tavernkit.playground.story.prompting.stored import explanation_in, read_document
+from tavernkit.prompt.sources import Explanation
 from tavernkit.values import Value
 
 
@@ -35,7 +34,7 @@ async def read_explained(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Expl
     async with runtime.database.read() as session:
         snapshot, conversation_id = await kept_snapshot(session, viewer, run_id)
         document = await read_document(session, snapshot)
-        explanation = _by_blocks(document) if document.explanation is None else read_kept(document.explanation)
+        explanation = explanation_in(document)
         links = await links_of(session, viewer, conversation_id, explanation, document.rows)
     return ExplainedPrompt(explanation=explanation, links=links)
 
@@ -60,23 +59,3 @@ def _explained(inputs: PromptInputs) -> tuple[Explanation, PromptRows]:
     prompt = build_prompt(inputs, is_traced=True)
     explanation = explanation_of(prompt)
     return explanation, rows_of(prompt, explanation)
-
-
-def _by_blocks(document: PromptDocument) -> Explanation:
-    """What is known of a prompt that an earlier version has kept: its blocks."""
-    messages = []
-    for block in document.blocks:
-        source = block["source"]
-        named = source if isinstance(source, dict) else {}
-        text = str(block["content"])
-        origin = FromBlock(stage=str(named.get("stage") or ""), id=str(named.get("id") or ""))
-        spans = (ExplainedSpan(text=text, source=origin),) if text else ()
-        messages.append(ExplainedMessage(role=str(block["role"]), content=text, spans=spans))
-    if not isinstance(document.request["prompt"], str):
-        return Explanation(messages=tuple(messages))
-    whole = ExplainedMessage(
-        role=PROMPT,
-        content="".join(message.content for message in messages),
-        spans=tuple(span for message in messages for span in message.spans),
-    )
-    return Explanation(messages=(whole,))

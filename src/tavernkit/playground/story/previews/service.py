@@ -43,9 +43,10 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.records import PromptDocument, document_of, fingerprint_of
+from tavernkit.playground.story.prompting.records import REUSE, PromptDocument, document_of, fingerprint_of
 from tavernkit.playground.story.prompting.stored import read_document
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
@@ -131,7 +132,8 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
     snapshot, _conversation_id = await kept_snapshot(session, viewer, run_id)
-    return prompt_of(await read_document(session, snapshot), snapshot.fingerprint, run_id)
+    document = await read_document(session, snapshot)
+    return prompt_of(document.with_reuse(snapshot.report), snapshot.fingerprint, run_id)
 
 
 async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> tuple[PromptSnapshot, UUID]:
@@ -203,7 +205,11 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    return await _built(await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind))
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    document, fingerprint = await in_preview(lambda: _unsent(build_prompt(inputs)))
+    found = await measured(runtime, conversation_id, inputs, document)
+    report = {} if found is None else {REUSE: msgspec.to_builtins(found)}
+    return prompt_of(document.with_reuse(report), fingerprint)
 
 
 async def lore_in_conversation(
@@ -318,14 +324,17 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    return await in_preview(lambda: unsent_prompt(inputs))
+    return await in_preview(lambda: unsent_prompt(build_prompt(inputs)))
 
 
-def unsent_prompt(inputs: PromptInputs, run_id: UUID | None = None) -> KeptPrompt:
-    """The prompt that is built from this, as people may see it; without the times of its stages: whoever looks twice
-    sees the same."""
-    prompt = build_prompt(inputs).with_(stages=())
-    return prompt_of(document_of(prompt), fingerprint_of(prompt), run_id)
+def unsent_prompt(prompt: BuiltPrompt, run_id: UUID | None = None) -> KeptPrompt:
+    """A prompt that no model was sent, as people may see it; without the times of its stages: whoever looks twice sees
+    the same."""
+    return prompt_of(*_unsent(prompt), run_id)
+
+
+def _unsent(prompt: BuiltPrompt) -> tuple[PromptDocument, str]:
+    return document_of(prompt.with_(stages=())), fingerprint_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -11,13 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptPiece, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import PromptPiece, PromptSnapshot, Run, SiteSetting
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
@@ -63,6 +63,20 @@ MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
 
+REUSE = "reuse"
+"""Where the report of a prompt says what it has in common with the one before."""
+
+
+class KeptReuse(Value, frozen=True, kw_only=True):
+    """What a prompt has in common with the one of the run `before`, and what broke it: a `PrefixBreak` as JSON."""
+
+    before: UUID
+    common_tokens: int
+    total_tokens: int
+    share: float
+    broken_by: JsonObject | None
+
+
 SWEPT = "prompt_blocks_swept"
 """The setting that is there while no block can be unused; its value is the sweep that found out."""
 
@@ -93,15 +107,20 @@ class PromptDocument(Value, frozen=True, kw_only=True):
     explanation: JsonObject | None = None
     rows: PromptRows = PromptRows()
 
+    def with_reuse(self, report: JsonObject) -> PromptDocument:
+        """With what is kept beside it of what it has in common with the prompt before."""
+        return self.with_(report={**self.report, REUSE: report[REUSE]}) if REUSE in report else self
+
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `report` is what is asked of many prompts at once. `inputs` is what it was
-    built from, where it is to be built again."""
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once, `reuse` what it has in
+    common with the one before. `inputs` is what it was built from, where it is to be built again."""
 
     packed: Packed
     report: dict[str, Any]
     fingerprint: str
     inputs: InputsRecord | None = None
+    reuse: KeptReuse | None = None
 
     def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
         """The same, with what the prompt was built from."""
@@ -162,11 +181,11 @@ def explanation_of(prompt: BuiltPrompt) -> Explanation:
     return prompt.built.with_(plan=plan.with_(blocks=redacted_blocks(plan.blocks))).explain()
 
 
-def record_of(prompt: BuiltPrompt) -> PromptRecord:
-    """The prompt, as it is written down."""
+def record_of(prompt: BuiltPrompt, document: PromptDocument | None = None) -> PromptRecord:
+    """The prompt, as it is written down; its document is made if it is not there."""
     verdicts = (verdict for verdict in prompt.built.result.lore if verdict.is_activated)
     return PromptRecord(
-        packed=packed(msgspec.to_builtins(document_of(prompt))),
+        packed=packed(msgspec.to_builtins(document or document_of(prompt))),
         report={"platform": prompt.platform, "lore": [_verdict(one, ACTIVATION_FIELDS) for one in verdicts]},
         fingerprint=fingerprint_of(prompt),
     )
@@ -291,10 +310,11 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
         await session.execute(insert(PromptPiece).on_conflict_do_nothing(), missing)
+    found = record.reuse
     snapshot = PromptSnapshot(
         run_id=run_id,
         root=record.packed.root,
-        report=record.report,
+        report=record.report if found is None else {**record.report, REUSE: presentable(msgspec.to_builtins(found))},
         fingerprint=record.fingerprint,
         created_at=now,
     )
@@ -305,6 +325,11 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+    if found is not None:
+        figures = {"common_tokens": found.common_tokens, "compared_tokens": found.total_tokens}
+        await session.execute(
+            update(Run).where(Run.id == run_id).values(figures), execution_options={"synchronize_session": False}
+        )
     if record.inputs is not None:
         await keep_inputs(session, run_id, record.inputs)
 

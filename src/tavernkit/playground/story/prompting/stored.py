@@ -12,19 +12,22 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot
 from tavernkit.playground.base.pieces import Piece, linked, unpacked
 from tavernkit.playground.story.prompting.records import PromptDocument
-from tavernkit.prompt.sources import Explanation
+from tavernkit.prompt.explaining import PROMPT
+from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
 from tavernkit.values import Json, JsonObject
 
 TEXT = "$text"
 """Stands, with its hash, for a text in a request that an earlier version has kept."""
 
 
-async def read_document(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
-    """The prompt that was kept."""
+async def read_document(
+    session: AsyncSession, snapshot: PromptSnapshot, known: Mapping[bytes, Piece] | None = None
+) -> PromptDocument:
+    """The prompt that was kept; pieces that are `known` are not read."""
     if snapshot.root is None:
         return await _of_earlier_version(session, snapshot)
-    pieces: dict[bytes, Piece] = {}
-    missing = {snapshot.root}
+    pieces = dict(known or {})
+    missing = {snapshot.root} - pieces.keys()
     while missing:
         rows = await session.execute(
             select(PromptPiece.key, PromptPiece.links, PromptPiece.data).where(PromptPiece.key.in_(missing))
@@ -92,3 +95,33 @@ def _cut(content: str, spans: list[dict[str, Any]]) -> Iterator[dict[str, Json]]
         end = at + span["text"]
         yield {**span, "text": content[at:end]}
         at = end
+
+
+def is_text(document: PromptDocument) -> bool:
+    """Whether it is a text completion."""
+    return isinstance(document.request.get("prompt"), str)
+
+
+def explanation_in(document: PromptDocument) -> Explanation:
+    """Where the characters of a prompt come from; of one that was not traced, its blocks are known."""
+    return _by_blocks(document) if document.explanation is None else read_kept(document.explanation)
+
+
+def _by_blocks(document: PromptDocument) -> Explanation:
+    """What is known of a prompt that was not traced: its blocks."""
+    messages = []
+    for block in document.blocks:
+        source = block["source"]
+        named = source if isinstance(source, dict) else {}
+        text = str(block["content"])
+        origin = FromBlock(stage=str(named.get("stage") or ""), id=str(named.get("id") or ""))
+        spans = (ExplainedSpan(text=text, source=origin),) if text else ()
+        messages.append(ExplainedMessage(role=str(block["role"]), content=text, spans=spans))
+    if not is_text(document):
+        return Explanation(messages=tuple(messages))
+    whole = ExplainedMessage(
+        role=PROMPT,
+        content="".join(message.content for message in messages),
+        spans=tuple(span for message in messages for span in message.spans),
+    )
+    return Explanation(messages=(whole,))
