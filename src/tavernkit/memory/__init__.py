@@ -6,7 +6,7 @@ Nothing here is loaded by `import tavernkit`. Search by meaning, `tavernkit.memo
 from tavernkit.memory.embedders import DenseIndex, Embedder, InMemoryVectors, VectorKey, VectorStore, embedded_default
 from tavernkit.memory.endpoints import EMBEDDING_SHAPES, EmbeddingRequest, read_embeddings, write_embedding_request
 from tavernkit.memory.lexical import Bm25Index, LexicalIndex, RecallHit
-from tavernkit.memory.recall import (
+from tavernkit.memory.recalling import (
     RankedItem,
     Ranking,
     Recall,

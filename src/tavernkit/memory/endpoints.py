@@ -51,7 +51,7 @@ class _Gemini(msgspec.Struct):
 
 
 class _Floats(msgspec.Struct):
-    float: list[list[float]]
+    floats: list[list[float]] = msgspec.field(name="float")
 
 
 class _Cohere(msgspec.Struct):
@@ -177,7 +177,7 @@ def _read_gemini(body: bytes) -> Rows:
 
 
 def _read_cohere(body: bytes) -> Rows:
-    return msgspec.json.decode(body, type=_Cohere).embeddings.float
+    return msgspec.json.decode(body, type=_Cohere).embeddings.floats
 
 
 EMBEDDING_SHAPES: Mapping[str, _Shape] = {

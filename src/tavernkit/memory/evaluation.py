@@ -16,7 +16,7 @@ import numpy as np
 from tavernkit.memory.dense import VectorIndex, normalised
 from tavernkit.memory.embedders import Embedder
 from tavernkit.memory.lexical import RecallHit
-from tavernkit.memory.recall import RecallIndex, RecallOptions, index_texts
+from tavernkit.memory.recalling import RecallIndex, RecallOptions, index_texts
 from tavernkit.memory.units import StoryMessage, exchanges
 from tavernkit.values import Value
 

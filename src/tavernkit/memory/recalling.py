@@ -40,7 +40,7 @@ class RecallOptions(Value, frozen=True, kw_only=True):
     pinned_share: float = 0.3
     recent_share: float = 0.3
     similar_share: float = 0.4
-    neighbour_share: float = 0.3
+    neighbour_share: float = 0.4
     neighbours: bool = True
     template: str = "[Memories of earlier events]\n{{memories}}"
     passage: str = "({{first}}–{{last}}) {{text}}"
