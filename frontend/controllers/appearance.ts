@@ -6,8 +6,8 @@ export default class Appearance extends Controller<HTMLFormElement> {
   private saved: Look = {}
 
   override connect(): void {
-    const { theme, accent, ownAccent, typeface, textSize, width, spacing } = document.documentElement.dataset
-    const now = { accent, ownAccent, typeface, textSize, width, spacing }
+    const { theme, accent, ownAccent, typeface, textSize, width, spacing, chips } = document.documentElement.dataset
+    const now = { accent, ownAccent, typeface, textSize, width, spacing, chips }
     this.saved = { theme: theme ?? "system" }
     for (const [name, value] of Object.entries(now)) this.saved[name] = value ?? ""
     // What was refused is still chosen.
@@ -52,6 +52,7 @@ export default class Appearance extends Controller<HTMLFormElement> {
       textSize: value("text_size"),
       width: value("width"),
       spacing: value("spacing"),
+      chips: value("chips"),
     }
   }
 }

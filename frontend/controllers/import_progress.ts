@@ -7,6 +7,7 @@ const PAUSE = 600
 const LONGEST_PAUSE = 5000
 
 // Asks how far an import has come, until it is over. Where it is, the server knows: the page can be left at any time.
+// A head that is watched may begin anew, by itself or elsewhere: it is asked about now and then.
 export default class ImportProgress extends Controller {
   static override targets = ["head", "sentence", "lost"]
   static override values = { url: String }
@@ -27,12 +28,14 @@ export default class ImportProgress extends Controller {
   // Every answer brings a new head.
   headTargetConnected(head: HTMLElement): void {
     clearTimeout(this.timer)
-    if (!("over" in head.dataset)) this.askLater()
-    else if (this.hasAsked) announce(this.sentenceTarget.textContent ?? "")
+    const isOver = "over" in head.dataset
+    if (isOver && this.hasAsked) announce(this.sentenceTarget.textContent ?? "")
+    if (!isOver || "watched" in head.dataset) this.askLater()
   }
 
   private askLater(): void {
-    this.timer = setTimeout(() => void this.ask(), this.pause)
+    const pause = "over" in this.headTarget.dataset ? LONGEST_PAUSE : this.pause
+    this.timer = setTimeout(() => void this.ask(), pause)
   }
 
   private async ask(): Promise<void> {
@@ -45,7 +48,7 @@ export default class ImportProgress extends Controller {
       this.pause = PAUSE
       this.lostTarget.hidden = true
       // A new head would close the question that somebody is reading.
-      if (this.headTarget.querySelector(":popover-open")) this.askLater()
+      if (answer.status === 204 || this.headTarget.querySelector(":popover-open")) this.askLater()
       else renderStreamMessage(streams)
     } catch {
       if (!this.element.isConnected) return

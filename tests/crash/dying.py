@@ -15,12 +15,12 @@ from tests.crash.stages import Place, Stage
 from tests.crash.turns import Story, Turn
 from tests.support.hanging import wait_until
 
-__all__ = ["crash", "die_everywhere"]
+__all__ = ["SWEEPING", "crash", "die_everywhere"]
 
 TIMED = {"extend_leases", "checkpoint_run"}
 """What a timer writes while a reply goes on: such a reply is held until it has been written."""
-SWEEPING = ("sweep", "remove_unused_blocks", "_remove", "_note_end")
-"""How the names of a sweep's writes begin. A worker sweeps once it is up; `test_sweep_points` has these deaths."""
+SWEEPING = {"sweep", "purge", "remove_unused_blocks", "merge_pieces"}
+"""The writes of a sweep. A worker sweeps once it is up; `test_sweep_points` has these deaths."""
 
 
 def die_everywhere(stage: Stage, turn: Turn, subtests: pytest.Subtests) -> None:
@@ -43,12 +43,13 @@ def die_everywhere(stage: Stage, turn: Turn, subtests: pytest.Subtests) -> None:
         with subtests.test(f"{interrupting}, then {place}"):
             stories.append(stage.player.begin(turn))
             crash(stage, stories[-1], interrupting, place)
-    assert asyncio.run(find_problems(stage.database_url, stories)) == []
+    problems = asyncio.run(find_problems(stage.database_url, stories))
+    assert problems == [], problems
     assert "Traceback" not in stage.logged(since=began)
 
 
 def _of_turns(stage: Stage) -> list[Place]:
-    return [place for place in stage.passed() if not place.write.startswith(SWEEPING)]
+    return [place for place in stage.passed() if place.write not in SWEEPING]
 
 
 def _play_undisturbed(stage: Stage, turn: Turn) -> Story:

@@ -1,6 +1,7 @@
 """What nothing refers to any more is removed, and everything that something refers to stays."""
 
 import asyncio
+import sqlite3
 import sys
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -14,12 +15,13 @@ from tavernkit.playground.base.database.models import (
     JobFile,
     Message,
     OutboxEvent,
-    PromptBlock,
+    PromptPiece,
     SiteSetting,
     TextContent,
 )
 from tavernkit.playground.base.jobs.service import enqueue_job, request_cancel
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.pieces import packed
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.conversations.forking import fork
@@ -27,9 +29,12 @@ from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_message
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
+from tavernkit.playground.story.search.documents import SearchFilters
+from tavernkit.playground.story.search.queries import search
 from tavernkit.playground.story.sweeping.service import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.realtime.listening import Page
 from tests.playground.stories import Story, open_story
+from tests.playground.support.prompts import kept_pieces
 from tests.support.hanging import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
@@ -105,6 +110,27 @@ async def test_a_text_that_was_edited_away_is_gone_and_others_stay(database_url:
             assert b"nobody may know" not in written
 
 
+async def test_the_words_of_a_deleted_message_leave_the_search_index(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_story(sqlite_url, tmp_path) as story:
+        # Many small writes, so that the index is in pieces when the words go.
+        (secret,) = await story.narrate("Zyxomma quagswagging")
+        await story.narrate(*(f"Nothing of importance {number}" for number in range(20)))
+        await edit_message(story.runtime, story.viewer, secret.id, content="Nothing at all.", revision=None)
+
+        def pieces() -> int:
+            with sqlite3.connect(tmp_path / "t.db") as connection:
+                blocks = connection.execute("SELECT block FROM search_index_data").fetchall()
+            return sum(b"quagswagging" in block or b"zyxomma" in block for (block,) in blocks)
+
+        assert pieces() > 0
+        await swept(story)
+        assert pieces() == 0
+        assert (
+            len((await search(story.runtime, story.viewer, "nothing", SearchFilters(), after=None, limit=50)).results)
+            > 20
+        )
+
+
 async def test_a_sweep_that_is_killed_leaves_everything_whole(database_url: str, tmp_path: Path) -> None:
     async with open_story(database_url, tmp_path) as story:
         await story.narrate("One.", "Two.")
@@ -175,15 +201,14 @@ async def test_blocks_are_removed_with_the_last_prompt_that_they_stand_in(databa
             await second.say("Said in the second conversation.")
             await play.until(lambda run: run.status == "succeeded" and run.conversation_id == other.id)
         await swept(play)
-        before = await count(play, PromptBlock)
+        before = await count(play, PromptPiece)
         assert await delete_conversation(play.runtime, play.viewer, other.id) is None
-        assert await count(play, PromptBlock) == before
+        assert await count(play, PromptPiece) == before
         await play.outlast_trash()
         assert isinstance(await read_prompt(play.runtime, play.viewer, kept.id), KeptPrompt)
-        async with play.runtime.database.read() as session:
-            blocks = set(await session.scalars(select(PromptBlock.content)))
-        assert "Said in the first conversation." in blocks
-        assert "Said in the second conversation." not in blocks
+        kept = "".join(await kept_pieces(play.runtime))
+        assert "Said in the first conversation." in kept
+        assert "Said in the second conversation." not in kept
 
 
 async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tmp_path: Path) -> None:
@@ -191,12 +216,12 @@ async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tm
         async with play.working():
             await play.say()
             run = await play.until(lambda run: run.status == "succeeded")
-        content = "A text of a prompt that is gone by now."
+        document = packed(["A text of a prompt that is gone by now. " * 9])
         async with play.runtime.database.write() as session:
-            session.add(PromptBlock(sha256="a" * 64, content=content))
-        record = PromptRecord(
-            texts={"a" * 64: content}, blocks={"blocks": [{"sha256": "a" * 64}]}, request={}, report={}, fingerprint="f"
-        )
+            session.add_all(
+                PromptPiece(key=key, links=piece.links, data=piece.data) for key, piece in document.pieces.items()
+            )
+        record = PromptRecord(packed=document, report={}, fingerprint="f")
         async with play.runtime.database.write() as session:
             await keep_prompt(session, run.id, record, play.runtime.clock())
             sweeping = asyncio.create_task(swept(play))
@@ -204,7 +229,9 @@ async def test_a_block_that_a_prompt_is_about_to_use_stays(database_url: str, tm
         async with asyncio.timeout(HANG_SECONDS):
             await sweeping
         async with play.runtime.database.read() as session:
-            assert await session.get(PromptBlock, "a" * 64) is not None
+            keys = set(await session.scalars(select(PromptPiece.key)))
+        assert len(document.pieces) > 1
+        assert document.pieces.keys() <= keys
 
 
 async def test_prompts_are_read_again_only_after_some_were_removed(sqlite_url: str, tmp_path: Path) -> None:

@@ -74,4 +74,4 @@ def _redacted_block(block: Block) -> Block:
     if all(is_on_page(str(source["visibility"])) for source in sources_of(block)):
         return block
     trace = redacted(block.content)
-    return block.with_(content=f"[{trace['hash']}, {trace['length']} characters]")
+    return block.with_(content=f"[{trace['hash']}, {trace['length']} characters]", parts=(), trail=())

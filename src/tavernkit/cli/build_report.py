@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tavernkit.cli.files import FileNote
 from tavernkit.cli.output import Printer, shorten
 from tavernkit.prompt.block import Block
+from tavernkit.prompt.evictions import evicted_blocks
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.parts import Part
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.reasons import UnsentPrompt
 from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.prompt.unsent import UnsentPrompt
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
 ROLE_COLOURS = {"system": "cyan", "user": "green", "assistant": "magenta"}
-NO_ROOM = "does not fit"
-NO_ROOM_BY_GROUP = {
-    "history": "does not fit; messages are added from the newest back to here",
-    "examples": "does not fit; examples are added from the first up to here",
-}
-BEHIND_BY_GROUP = {
-    "history": "older than a message that does not fit",
-    "examples": "after an example that does not fit",
-}
-MUST_BE_SENT = "required, but does not fit"
-NOTHING_LEFT = "the required prompts leave no room"
-LEFT_OUT = {
-    "stripped": "examples are disabled in the settings",
-    "oldest": "does not fit; the oldest messages are trimmed first",
-    "summed_up": "replaced by the memory",
-    "format": "not used by the model's format",
-}
 
 
 class BuiltRequest(Value, frozen=True, kw_only=True):
@@ -146,7 +130,7 @@ def report_on(plan: Plan, dialect: str, model: str | None) -> PromptReport:
 def explain(built: BuiltRequest) -> BuildReport:
     """Measure every block, and find out why the missing ones are missing."""
     plan, trimming = built.plan, built.plan.trim_report
-    reasons = _reasons(plan)
+    reasons = {block.id: block.sentence for block in evicted_blocks(plan, most=len(plan.blocks))}
     return BuildReport(
         completion=built.completion,
         generation_type=built.generation_type,
@@ -198,36 +182,6 @@ def _out_of_reach(plan: Plan, history: Sequence[Message]) -> int:
     places = [str(block.source.get("id")).partition(":") for block in plan.blocks if block.slot == "history"]
     oldest = min((int(index) for kind, _, index in places if kind == "message"), default=0)
     return sum(message.metadata.get("is_system") is not True for message in history[:oldest])
-
-
-def _reasons(plan: Plan) -> Mapping[str, str]:
-    """Why each block that is not sent is missing, by its id."""
-    missing = plan.left_out
-    overflowed = any(warning.code == "mandatory_over_budget" for warning in plan.warnings)
-    misfits = _misfits(missing)
-    return {block.id: _reason(block, block.id in misfits, overflowed=overflowed) for block in missing}
-
-
-def _misfits(missing: Sequence[Block]) -> frozenset[str]:
-    """The blocks that had no room themselves: the newest of the chat, the first of the examples."""
-    history = [block for block in missing if block.token_budget_group == "history"]
-    examples = [block for block in missing if block.token_budget_group == "examples"]
-    first = [block for block in examples if block.bundle is not None and block.bundle == examples[0].bundle]
-    return frozenset(block.id for block in [*history[-1:], *examples[:1], *first])
-
-
-def _reason(block: Block, is_misfit: bool, *, overflowed: bool) -> str:
-    group = block.token_budget_group
-    left_out = block.metadata.get("left_out")
-    if isinstance(left_out, str) and left_out in LEFT_OUT:
-        return LEFT_OUT[left_out]
-    if not block.removable:
-        return MUST_BE_SENT
-    if overflowed:
-        return NOTHING_LEFT
-    if left_out == "budget" or (left_out is None and is_misfit):
-        return NO_ROOM_BY_GROUP.get(group, NO_ROOM)
-    return BEHIND_BY_GROUP.get(group, NO_ROOM)
 
 
 def print_prompt(printer: Printer, report: PromptReport) -> None:

@@ -15,6 +15,7 @@ from tavernkit.prompt.finishing import write_plan
 from tavernkit.prompt.inputs import check_kind
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
+from tavernkit.prompt.plain_findings import plain_findings
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trace import TraceCollector
 
@@ -113,4 +114,5 @@ def _result(ctx: Context) -> BuildResult:
         )
         for entry, part in (ctx.lore_result.entry_parts() if ctx.lore_result else ())
     ]
-    return BuildResult(lore=lore, **common_fields(ctx))
+    fields = common_fields(ctx)
+    return BuildResult(lore=lore, findings=plain_findings(ctx, fields["variables"]), **fields)

@@ -16,6 +16,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.explaining import explained
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.reasons import Findings
 from tavernkit.prompt.sources import Explanation
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import Json, JsonObject, Value
@@ -37,13 +38,14 @@ class BuildResult(Value, frozen=True, kw_only=True):
     `lore` has a verdict for every entry that was activated or came close, worked out when it is first asked for.
     `timed` is the state for the next build, None where no lore was looked for. `variables` are those after the build,
     by scope. `dialect` and `model` are whom the request is for. `now` is the moment of the build, and `seed` decides
-    what chance decides in the reply.
+    what chance decides in the reply. `findings` are what `explain()` says of what is not in the request.
     """
 
     generation_type: str
     dialect: str = "openai"
     model: str = ""
     lore: Sequence[LoreVerdict] = ()
+    findings: Findings = Findings()
     timed: TimedState | None = None
     variables: Mapping[str, JsonObject] = {}
     warnings: tuple[BuildWarning, ...] = ()
@@ -83,9 +85,10 @@ class Built(Value, Generic[Result], frozen=True, kw_only=True):
     def explain(self) -> Explanation:
         """Where every character of the request comes from, by message; a text completion is one message.
 
-        Of a build that was not traced, only the blocks are known, and in them the lore.
+        Of a build that was not traced, only the blocks are known, and in them the lore. Why something else is not in
+        the request, and what a comparison needs, is known of every build.
         """
-        return explained(self.plan.enabled_blocks, is_one_text=self.result.dialect == "text")
+        return explained(self.plan, self.result.findings, is_one_text=self.result.dialect == "text")
 
     def encode(self) -> bytes:
         """The build as JSON; raises TypeError for what only the application could write, in `plan.metadata`."""

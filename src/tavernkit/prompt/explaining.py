@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tavernkit.prompt.block import Block
+from tavernkit.prompt.evictions import evicted_blocks
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.reasons import Findings
 from tavernkit.prompt.sources import (
     AnySource,
     ExplainedMessage,
@@ -21,14 +24,26 @@ PROMPT = "prompt"
 """The role of a text completion, which has none."""
 
 
-def explained(blocks: Iterable[Block], *, is_one_text: bool) -> Explanation:
-    """The blocks that are sent, each as a message, or all of them as one text."""
-    if not is_one_text:
-        return Explanation(messages=tuple(_message(block.role, [block]) for block in blocks))
-    return Explanation(messages=(_message(PROMPT, list(blocks)),))
+def explained(plan: Plan, findings: Findings, *, is_one_text: bool) -> Explanation:
+    """The blocks that are sent, each as a message, or all of them as one text; and what is not sent."""
+    blocks = plan.enabled_blocks
+    messages = (
+        (explained_message(PROMPT, blocks),)
+        if is_one_text
+        else tuple(explained_message(block.role, [block]) for block in blocks)
+    )
+    return Explanation(
+        messages=messages,
+        lore=tuple(findings.lore),
+        lore_cut=tuple(findings.lore_cut),
+        evicted=evicted_blocks(plan),
+        off=tuple(findings.off),
+        facts={group.kind: group.values for group in findings.facts if group.values},
+    )
 
 
-def _message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
+def explained_message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
+    """The blocks as one message."""
     return ExplainedMessage(
         role=role,
         content="".join(block.content for block in blocks),

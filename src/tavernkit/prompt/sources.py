@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from tavernkit.prompt.reasons import EntryCount, EvictedBlock, ExplainedEntry, Facts, UnsentPrompt
+from tavernkit.prompt.reasons import LoreCause as LoreCause
 from tavernkit.values import JsonObject, Value
-
-LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
-"""Why a lore entry is activated. `recursion` is a key that another entry mentions."""
 
 
 class KeyFound(Value, frozen=True, kw_only=True, omit_defaults=True):
@@ -280,9 +279,19 @@ class Coverage(Value, frozen=True, kw_only=True):
 
 
 class Explanation(Value, frozen=True, kw_only=True):
-    """Where every character of a request comes from."""
+    """Where every character of a request comes from, and why others are not in it.
+
+    `lore` has a verdict for each entry of the lorebooks, as far as they are listed; `lore_cut` counts the others.
+    `evicted` are the blocks that are not sent, `off` the prompts of the preset that made none. `facts` are what
+    `tavernkit.prompt.comparing` names causes by.
+    """
 
     messages: tuple[ExplainedMessage, ...]
+    lore: tuple[ExplainedEntry, ...] = ()
+    lore_cut: tuple[EntryCount, ...] = ()
+    evicted: tuple[EvictedBlock, ...] = ()
+    off: tuple[UnsentPrompt, ...] = ()
+    facts: Facts = {}
 
     @property
     def coverage(self) -> Coverage:

@@ -20,6 +20,7 @@ from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.chat_history import to_history
+from tavernkit.risuai.findings import findings_of
 from tavernkit.risuai.lorebook.decorators import read_decorators
 from tavernkit.risuai.lorebook.result import LorebookResult
 from tavernkit.risuai.module import Module
@@ -65,8 +66,10 @@ def result_of(ctx: Context) -> RisuResult:
     """The result of the build that has just ended."""
     bench = ctx.platform(Workbench)
     scene, lore = bench.scene, bench.lore
+    fields = common_fields(ctx)
     result = RisuResult(
-        **common_fields(ctx),
+        **fields,
+        findings=findings_of(ctx, bench, fields["variables"]),
         dialect=bench.settings.dialect,
         character=bench.character,
         chat=scene.chat,

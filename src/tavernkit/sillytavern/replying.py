@@ -13,8 +13,11 @@ from tavernkit.lore.verdicts import LazyVerdicts, LoreVerdict
 from tavernkit.macros.variables import VariablesStore
 from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, snapshot
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.reasons import BY_KEY
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.findings import findings_of
+from tavernkit.sillytavern.layout import LayoutState
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
@@ -31,7 +34,7 @@ SCRIPT_SECONDS = 5.0
 
 class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
     """The result of a build, with what its reply needs: the settings, the scripts, what macros may read, the members of
-    the group, and what stands between a message and a reply that continues it."""
+    the group, and what stands between a message and a reply that continues it. `layout_state` is for the next build."""
 
     settings: UserSettings
     regex_scripts: RegexScripts
@@ -40,6 +43,7 @@ class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
     api: Api
     group_names: tuple[str, ...] = ()
     continue_postfix: str = ""
+    layout_state: LayoutState = LayoutState()
 
 
 def result_of(ctx: Context) -> SillyTavernResult:
@@ -53,6 +57,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         **fields,
         dialect=scene.dialect,
         lore=() if world is None else LazyVerdicts(partial(_verdicts, world)),
+        findings=findings_of(ctx, scene, fields["variables"]),
         timed=None if world is None else world.timed,
         settings=story.settings,
         regex_scripts=story.regex_scripts,
@@ -61,6 +66,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         api=scene.api,
         group_names=() if story.group is None else tuple(member.name for member in story.group.present),
         continue_postfix=scene.continue_postfix,
+        layout_state=scene.layout_state,
     )
 
 
@@ -79,7 +85,7 @@ def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
             key=verdict.key,
         )
         for verdict in world.verdicts
-        if verdict.cause or verdict.key or verdict.near_miss
+        if verdict.cause or verdict.key or (verdict.near_miss is not None and verdict.near_miss.kind in BY_KEY)
     ]
 
 

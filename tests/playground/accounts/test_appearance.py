@@ -30,6 +30,7 @@ ALL = {
     "text_size": 22,
     "width": "wide",
     "spacing": "relaxed",
+    "chips": "hidden",
 }
 
 
@@ -123,6 +124,7 @@ async def test_every_page_of_an_account_has_its_appearance_and_nobody_elses_has(
         "text-size": "22",
         "width": "wide",
         "spacing": "relaxed",
+        "chips": "hidden",
     }
     story = f"/conversations/{installation.play.conversation_id}"
     for address in ("/", "/account", story, "/docs"):

@@ -9,7 +9,7 @@ from tavernkit.playground.base.accounts.daily_limits import DailyLimits, change_
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.llm.base import Finished
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.usage.prices import remove_price, set_price
+from tavernkit.playground.story.usage.prices import TokenPrices, remove_price, set_price
 from tavernkit.playground.story.usage.queries import UsageBy, UsageLine, usage
 from tests.playground.stories import Story, open_story
 
@@ -32,7 +32,7 @@ async def answered(story: Story) -> None:
 
 async def used(story: Story, by: UsageBy, days: int = 30) -> list[UsageLine]:
     async with story.runtime.database.read() as session:
-        return await usage(session, administrator(story), story.runtime.clock(), by=by, days=days)
+        return (await usage(session, administrator(story), story.runtime.clock(), by=by, days=days)).lines
 
 
 async def test_tokens_and_cost_are_added_up_by_user_model_character_and_day(database_url: str, tmp_path: Path) -> None:
@@ -51,7 +51,11 @@ async def test_tokens_and_cost_are_added_up_by_user_model_character_and_day(data
         assert today.name == f"{story.runtime.clock():%Y-%m-%d}"
         assert [line.replies for line in await used(story, "user", days=1)] == [1]
         # What the provider has said counts, the price for the rest, and for replies of before.
-        await set_price(story.runtime, administrator(story), model, prompt_price=2.0, completion_price=10.0)
+        await set_price(
+            story.runtime,
+            administrator(story),
+            TokenPrices(model=model, prompt_price=2.0, completion_price=10.0),
+        )
         (line,) = await used(story, "user")
         assert (round(line.cost, 6), line.unpriced) == (0.253, 0)
         await remove_price(story.runtime, administrator(story), model)
@@ -87,7 +91,7 @@ async def test_a_limit_on_cost_counts_prices(sqlite_url: str, tmp_path: Path) ->
         await answered(story)
         assert len(model.requests) == 2
         name = str((await story.run()).model)
-        await set_price(runtime, viewer, name, prompt_price=1000.0, completion_price=0.0)
+        await set_price(runtime, viewer, TokenPrices(model=name, prompt_price=1000.0, completion_price=0.0))
         await answered(story)
         assert "has used $2.00 of $2.00 today" in str((await story.run()).error)
         assert len(model.requests) == 2

@@ -18,6 +18,7 @@ class RewindableDatabase:
     def __init__(self, url: str) -> None:
         file = make_url(url).database or ""
         self._watching, self._copying = sqlite3.connect(file), sqlite3.connect(file)
+        self._copying.execute("PRAGMA synchronous = OFF")
 
     def __enter__(self) -> Self:
         return self

@@ -23,6 +23,7 @@ LISTS_OF_ALL = [
     "GET /admin/backups",
     "GET /admin/prices",
     "GET /admin/usage",
+    "GET /budgets",
     "GET /conversations/{conversation_id}/artifacts",
     "GET /conversations/{conversation_id}/injections",
     "GET /conversations/{conversation_id}/shared_links",
@@ -31,6 +32,8 @@ LISTS_OF_ALL = [
     "GET /lorebook_links",
     "GET /macros",
     "GET /presets/{preset_id}/prompts",
+    "GET /prices",
+    "GET /usage",
 ]
 """What is short by its nature, and comes whole."""
 

@@ -462,6 +462,17 @@ class Things:
         await administrator.put(f"{API_PREFIX}/admin/prices", json=price)
         return "small/model"
 
+    async def _own_priced(self) -> str:
+        """A model that the owner has given a price of their own."""
+        price = {"model": "small/model", "prompt_price": 1, "completion_price": 2}
+        await self.world.owner("PUT", "/prices", json={"items": [price]})
+        return "small/model"
+
+    async def _budget_id(self) -> str:
+        """What the owner may use of everything that they own."""
+        made = await self.world.owner("PUT", "/budgets", json={"period": "day", "tokens": 1_000_000})
+        return str(made["id"])
+
     async def _reset_code(self) -> str:
         """A code that sets somebody's password."""
         administrator = await self.world.new_client("administrator")
@@ -527,8 +538,8 @@ class Things:
         async with runtime.database.write() as session:
             session.add(run)
             await session.flush()
-            record = record_of(build_prompt(await load_inputs(session, run.id, runtime.clock())))
-            await keep_prompt(session, run.id, record, runtime.clock())
+            prompt = build_prompt(await load_inputs(session, run.id, runtime.clock()))
+            await keep_prompt(session, run.id, record_of(prompt).with_inputs(prompt), runtime.clock())
         return str(run.id)
 
 

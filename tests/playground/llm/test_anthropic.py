@@ -102,7 +102,9 @@ async def test_a_stream_of_thoughts_and_text(stage: Stage) -> None:
     reply, thoughts, end = await ask_aloud(client, "When?")
     await client.aclose()
     assert (reply, thoughts) == ("Twice.", "The moon pulls.")
-    assert end == Finished(reason="stop", prompt_tokens=100, completion_tokens=12, cached_tokens=90)
+    assert end == Finished(
+        reason="stop", prompt_tokens=100, completion_tokens=12, cached_tokens=90, cache_write_tokens=5
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ from tavernkit.playground.story.presets.documents import PatchPreset
 from tavernkit.playground.story.presets.service import set_default_preset, update_preset
 from tavernkit.playground.story.settings.service import change_member_settings, change_space_settings
 from tavernkit.playground.story.spaces.backgrounds import upload_background
+from tavernkit.playground.story.spaces.marks import tag_space, tags_of
 from tests.characters import card_files
 from tests.playground.characters.builders import picture
 from tests.playground.migration.exported import Exported, export, imported, narrate
@@ -473,6 +474,39 @@ async def test_v11_the_default_preset_and_notes_of_characters_are_written_into_t
         await change_member_settings(runtime, viewer, members[anna], settings_version=0, patch=patch)
         removed = (await export(story, tmp_path / "removed", only=("settings",))).json("settings.json")
         assert removed["extension_settings"]["note"]["chara"][0] == {**notes[0], "useChara": False}
+
+
+async def test_tags_of_groups_are_those_of_their_spaces_in_and_out(sqlite_url: str, tmp_path: Path) -> None:
+    write(tmp_path / "st")
+    settings = {**SETTINGS, "tag_map": {**SETTINGS["tag_map"], "123": ["t2", "unknown", "t1"]}}
+    before = json.dumps(settings, indent=4).encode()
+    place = tmp_path / "st/settings.json"
+    place.write_bytes(before)
+    async with open_story(sqlite_url, tmp_path / "own") as story:
+        runtime, viewer = story.runtime, story.viewer
+
+        async def tags() -> list[str]:
+            group = await target(story, "groups/123.json")
+            async with runtime.database.read() as session:
+                return list((await tags_of(session, viewer, [group])).get(group, ()))
+
+        await imported(story, tmp_path / "st")
+        assert await tags() == ["Old", "Sea"]
+        assert (await export(story, tmp_path / "same", only=("settings",))).read("settings.json") == before
+        # One goes and one comes here; another comes in the folder.
+        await tag_space(runtime, viewer, await target(story, "groups/123.json"), ["sea", "Mist"])
+        written = (await export(story, tmp_path / "out", only=("settings",))).json("settings.json")
+        assert written["tags"][:2] == settings["tags"]
+        mist = written["tags"][2]["id"]
+        assert written["tags"][2]["name"] == "Mist"
+        assert changes(settings["tag_map"], written["tag_map"]) == {
+            "123": (["t2", "unknown", "t1"], ["unknown", "t1", mist])
+        }
+        settings["tags"] = [*SETTINGS["tags"], {"id": "t3", "name": "Night"}]
+        settings["tag_map"] = {**settings["tag_map"], "123": ["t2", "t3"]}
+        place.write_text(json.dumps(settings))
+        await imported(story, tmp_path / "st")
+        assert await tags() == ["Mist", "Night"]
 
 
 async def test_a_background_chosen_here_is_a_file_that_the_chats_of_its_space_name(

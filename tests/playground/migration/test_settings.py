@@ -143,7 +143,7 @@ async def test_v11_every_reference_is_resolved_or_reported(database_url: str, tm
         assert (outcome.verdict, outcome.target_kind, outcome.target_id) == ("converted", "settings", play.user_id)
         assert outcome.notes == (
             "2 characters have tags.",
-            "Colors and folders of tags, and tags of groups, are kept.",
+            "Colors and folders of tags are kept.",
             "Lorebooks in all stories: Sea, Wood.",
             "1 regex script was added. It is off until you enable it.",
             "Quick replies in all stories: Moods.",

@@ -15,7 +15,6 @@ from tavernkit.playground.base.database.models import (
     Message,
     OutboxEvent,
     PipelineProfileVersion,
-    PromptBlock,
 )
 from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
@@ -27,6 +26,7 @@ from tavernkit.playground.story.replies.actions import keep_text, request_stop
 from tavernkit.playground.story.runs.requests import regenerate
 from tavernkit.prompt.tokens import default_estimator
 from tests.playground.pipelines.profile_story import DICE, THOUGHT, ProfileStory, counting, profile, profile_story
+from tests.playground.support.prompts import kept_pieces
 from tests.playground.support.web import ORIGIN, api_client
 from tests.support.hanging import HANG_SECONDS
 
@@ -82,9 +82,7 @@ async def test_a_thought_is_in_the_prompt_and_nowhere_else(database_url: str, tm
     async with profile_story(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
         run = await play.turn()
         assert told(model)[-2:] == ["Hello?", "She wants company."]
-        async with play.runtime.database.read() as session:
-            texts = list(await session.scalars(select(PromptBlock.content)))
-        assert not [text for text in texts if "company" in text]
+        assert not [piece for piece in await kept_pieces(play.runtime) if "company" in piece]
         (done,) = await play.step_runs()
         assert done.output is None
         assert "company" not in json.dumps([done.log, run.debug])

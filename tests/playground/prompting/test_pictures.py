@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from tavernkit import Attachment
-from tavernkit.playground.base.database.models import Blob, MessagePicture, PromptBlock, PromptSnapshot, Provider, Space
+from tavernkit.playground.base.database.models import Blob, MessagePicture, Provider, Space
 from tavernkit.playground.base.llm.vision import guess_sight
 from tavernkit.playground.story.paths.pictures import PictureIn, set_pictures, upload_picture
 from tavernkit.playground.story.presets.documents import NewPreset
@@ -22,6 +22,7 @@ from tavernkit.playground.story.prompting.records import OMITTED
 from tavernkit.prompt.tokens import attachment_tokens
 from tests.playground.characters.builders import picture
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story, texts
+from tests.playground.support.prompts import kept_pieces
 from tests.playground.support.web import browser
 
 pytestmark = pytest.mark.anyio
@@ -126,11 +127,7 @@ async def test_what_is_kept_of_a_prompt_names_pictures_by_their_hash(database_ur
         await show(story, "Robin", "What is this?", DOOR, title="Door")
         run = await story.answered("Ada")
         assert URL in json.dumps(story.model.requests[-1].messages)
-        async with story.runtime.database.read() as session:
-            snapshot = await session.get_one(PromptSnapshot, run.id)
-            stored = json.dumps([snapshot.blocks, snapshot.request, snapshot.report])
-            stored += "".join(await session.scalars(select(PromptBlock.content)))
-        assert DATA not in stored
+        assert DATA not in "".join(await kept_pieces(story.runtime))
         kept = await read_prompt(story.runtime, story.viewer, run.id)
         name = sha256(DOOR).hexdigest()
         placeholder = f"data:image/png;base64,<picture {name}, {len(DOOR)} bytes>"

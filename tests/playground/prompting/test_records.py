@@ -4,19 +4,19 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
 
-from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot
+from tavernkit.playground.base.database.models import PromptSnapshot
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.previews.service import KeptPrompt, compare_prompts, read_prompt
 from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
+from tests.playground.support.prompts import kept_pieces
 from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
-LONG = "A sentence that is long enough to be kept by its hash, and not where it stands, in every prompt."
+LONG = "A sentence that is long enough to be a piece of its own, and does not stand in the others. " * 2
 
 
 async def _kept(story: PromptStory, name: str = "Ada") -> KeptPrompt:
@@ -46,9 +46,8 @@ async def test_a_text_is_kept_once_however_many_prompts_it_stands_in(database_ur
         await story.say_as("Robin", LONG)
         first = await _kept(story)
         second = await _kept(story)
-        async with story.runtime.database.read() as session:
-            texts = await session.scalar(select(func.count()).select_from(PromptBlock))
-        assert texts == len({block.content for block in (*first.blocks, *second.blocks)})
+        pieces = await kept_pieces(story.runtime)
+        assert sum(LONG in piece for piece in pieces) == 1
         assert first.fingerprint != second.fingerprint
 
 

@@ -177,6 +177,10 @@ ALSO_ON_POSTGRESQL: dict[str, frozenset[str]] = {
         "test_the_number_of_statements_does_not_grow_with_the_chat",
         "test_the_only_message_can_be_told_anew",
     }),
+    "prompting/test_explanations.py": frozenset({
+        "test_a_prompt_that_an_earlier_version_has_kept_opens_and_is_told_by_its_blocks",
+        "test_the_sources_of_a_prompt_that_was_sent_are_read_back",
+    }),
     "prompting/test_injections.py": frozenset({
         "test_an_ephemeral_injection_goes_into_one_prompt",
     }),

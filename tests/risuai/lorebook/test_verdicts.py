@@ -34,23 +34,27 @@ def test_an_entry_tells_who_called_it() -> None:
     [
         (entry("", "x"), "no_keys", "has no keys and is not always active"),
         (entry("moon", "x"), "no_key", "none of its keys was found"),
-        (entry("sea", "@@additional_keys moon\nx"), "no_additional_key", "none of its additional keys was found"),
+        (
+            entry("sea", "@@additional_keys moon\nx"),
+            "no_additional_key",
+            "“sea” was found in message 1, but not “moon”",
+        ),
         (
             entry("sea", "x", secondary_key="moon", selective=True),
             "no_secondary_key",
-            "none of its secondary keys was found",
+            "“sea” was found in message 1, but not “moon”",
         ),
         (
             entry("sea", "@@exclude_keys moon, old\nx"),
             "excluded",
-            "the excluded key “old” was found in the message 1 before the newest",
+            "“old” was found in message 0, which excludes it",
         ),
         (entry("sea", "@@exclude_keys_all e\nx"), "excluded_all", "all of its excluded keys are in every text"),
-        (entry("sea", "@@activate_only_after 9\nx"), "too_early", "the chat is not long enough yet"),
-        (entry("moon", "@@activate_only_after 9\nx"), "too_early", "the chat is not long enough yet"),
-        (entry("sea", "@@activate_only_every 2\nx"), "not_this_turn", "not its turn"),
-        (entry("sea", "@@is_greeting 2\nx"), "other_greeting", "the chat began with another greeting"),
-        (entry("sea", "@@probability 20\nx"), "probability", "rolled 50, which is above its probability"),
+        (entry("sea", "@@activate_only_after 9\nx"), "too_early", "delayed for 6 more messages"),
+        (entry("moon", "@@activate_only_after 9\nx"), "too_early", "delayed for 6 more messages"),
+        (entry("sea", "@@activate_only_every 2\nx"), "not_this_turn", "its turn is in 1 more message"),
+        (entry("sea", "@@is_greeting 2\nx"), "other_greeting", "only for chats that began with greeting 2"),
+        (entry("sea", "@@probability 20\nx"), "probability", "probability: 20 of 100, rolled 50"),
         (entry("sea", "@@dont_activate\nx"), "decorator", "@@dont_activate"),
         (entry("moon", "@@dont_activate\nx"), "decorator", "@@dont_activate"),
         (entry("sea", "x", mode="child", id="c"), "no_parent", "no entry before it has the same id"),
@@ -76,7 +80,7 @@ def test_what_did_not_fit_still_tells_why_it_woke_up() -> None:
 
     assert verdict.reason == LorebookReason.BUDGET
     assert not verdict.is_activated
-    assert str(verdict) == "“sea” was found in the newest message, but it did not fit into the budget"
+    assert str(verdict) == "budget short by 1 token"
 
 
 def test_memory_is_a_reason() -> None:

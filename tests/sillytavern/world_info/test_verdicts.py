@@ -35,22 +35,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 SENTENCES = {
     "activated": "“gull” was found in the newest message",
-    "disabled": "switched off",
-    "filtered_trigger": "not for this kind of generation",
-    "filtered_character": "not for this character",
-    "filtered_tag": "not for characters with these tags",
-    "delay": "the chat is not long enough yet",
-    "cooldown": "cooling down",
+    "disabled": "switched off; “gull” was found",
+    "filtered_trigger": "only for continue",
+    "filtered_character": "only for characters Other",
+    "filtered_tag": "only for characters with the tags x",
+    "delay": "delayed for 8 more messages",
+    "cooldown": "cooldown for 4 more messages",
     "recursion_delayed": "waits for recursion, which did not come that far",
-    "recursion_excluded": "only other entries mention it, and it does not listen to them",
+    "recursion_excluded": "only another entry mentions “quartz”, and it does not listen to others",
     "decorator": "@@dont_activate",
     "no_keys": "has no keys",
     "no_key": "none of its keys was found",
     "regex_timeout": "/(?:x+x+)+y/ took too long and was skipped",
-    "secondary_logic": "“gull” was found in the newest message, but none of its secondary keys was found",
+    "secondary_logic": "“gull” was found, but not “nowhere”",
     "group_lost": "lost the group “g” to C.0",
-    "probability": "rolled 40, which is above its probability",
-    "budget": "did not fit into the budget",
+    "probability": "probability: 1 of 100, rolled 40",
+    "budget": "budget short by 568 tokens",
 }
 
 
@@ -117,7 +117,7 @@ def test_a_forced_entry_says_so():
 
 def test_a_near_miss_tells_the_depth_that_would_do():
     result = scan(world(entry("owl", "gull")), chat=("1", "2", "3", "4", "a gull", "an owl"), depth=2)
-    assert str(result.verdicts[0]) == "none of its keys was found; “gull” would match at scan depth 5"
+    assert str(result.verdicts[0]) == "none of its keys was found; would activate with scan depth 5 (“gull”)"
 
 
 def test_a_near_miss_tells_of_longer_words():

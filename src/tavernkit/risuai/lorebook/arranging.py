@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from typing import NamedTuple
 
@@ -21,14 +21,24 @@ def fit(awake: Iterable[ActiveLore], budget: int) -> tuple[list[ActiveLore], lis
     """What fits, from the highest priority on, and what does not; a small one may fit after a large one did not."""
     kept: list[ActiveLore] = []
     left_out: list[ActiveLore] = []
+    for lore, excess in _fitted(awake, budget):
+        (left_out if excess > 0 else kept).append(lore)
+    return kept, left_out
+
+
+def short_by(awake: Iterable[ActiveLore], budget: int) -> dict[int, int]:
+    """By how many tokens each entry does not fit, by its index."""
+    return {lore.index: excess for lore, excess in _fitted(awake, budget) if excess > 0}
+
+
+def _fitted(awake: Iterable[ActiveLore], budget: int) -> Iterator[tuple[ActiveLore, int]]:
+    """Each entry with the tokens by which it is too much."""
     used = 0
     for lore in _by_priority(awake):
-        if used + lore.tokens <= budget:
+        excess = used + lore.tokens - budget
+        if excess <= 0:
             used += lore.tokens
-            kept.append(lore)
-        else:
-            left_out.append(lore)
-    return kept, left_out
+        yield lore, excess
 
 
 def arrange(kept: Iterable[ActiveLore]) -> Arrangement:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.parts import LoreCause, Part, PartKind, SourcedText, from_source
+from tavernkit.prompt.reasons import NearMiss, with_near_miss
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.decorators import LoreInjection
@@ -85,7 +86,8 @@ def lore_cause(cause: LorebookCause | None, *, is_said_by_lore: bool) -> LoreCau
 class LorebookVerdict(Value, frozen=True, kw_only=True):
     """What became of one entry. `book` is the name of its book. `cause` says why it woke up, also where it was left out
     afterwards; `key` and `place` by which key and where, or which excluded key stood in its way; `roll` is the number
-    that was drawn, out of 100; `into` the name of the entry that it was to be injected into."""
+    that was drawn, out of 100; `into` the name of the entry that it was to be injected into. `near_miss` says how near
+    an entry came that is not activated."""
 
     entry: LoreEntry
     index: int
@@ -96,6 +98,7 @@ class LorebookVerdict(Value, frozen=True, kw_only=True):
     place: LorebookPlace | None = None
     roll: float | None = None
     into: str | None = None
+    near_miss: NearMiss | None = None
 
     @property
     def is_activated(self) -> bool:
@@ -108,7 +111,7 @@ class LorebookVerdict(Value, frozen=True, kw_only=True):
         return lore_cause(self.cause, is_said_by_lore=self.place is not None and self.place.lore is not None)
 
     def __str__(self) -> str:
-        return _SENTENCES[self.reason](self)
+        return with_near_miss(_SENTENCES[self.reason](self), self.near_miss)
 
 
 class LorebookVerdicts(LazyVerdicts[LorebookVerdict]):

@@ -11,9 +11,10 @@ from tavernkit.risuai.chance import pick_hash_rand
 from tavernkit.risuai.default_variables import get_chat_variable
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook.arranging import arrange, fit
+from tavernkit.risuai.lorebook.arranging import arrange, fit, short_by
 from tavernkit.risuai.lorebook.decorators import ChatCondition, Decorators, Force, QueryKind
 from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
+from tavernkit.risuai.lorebook.misses import LorebookMisses
 from tavernkit.risuai.lorebook.plan import CHILD, LorebookPlan, LorebookPlanCache
 from tavernkit.risuai.lorebook.regex_keys import RegexKeys
 from tavernkit.risuai.lorebook.result import (
@@ -350,19 +351,25 @@ class _Scan:
         return warnings
 
     def _verdicts(self) -> list[LorebookVerdict]:
+        misses = LorebookMisses(
+            self.plan,
+            self.haystack,
+            length=self.message_count,
+            short_by=short_by(self.awake.values(), self.budget),
+        )
         starts = (0, *(end for end, _ in self.books))
         return [
-            self._verdict(index, book)
+            self._verdict(index, book, misses)
             for start, (end, book) in zip(starts, self.books, strict=False)
             for index in range(start, end)
         ]
 
-    def _verdict(self, index: int, book: str) -> LorebookVerdict:
+    def _verdict(self, index: int, book: str, misses: LorebookMisses) -> LorebookVerdict:
         entry = self.plan.entries[index]
         note = self.notes.get(index) or self._unasked(index, entry)
         lore = self.awake.get(index)
         injection = None if lore is None else lore.inject
-        return LorebookVerdict(
+        verdict = LorebookVerdict(
             entry=entry,
             index=index,
             book=book,
@@ -373,6 +380,11 @@ class _Scan:
             roll=note.roll,
             into=injection.location if injection is not None and injection.lore else None,
         )
+        if verdict.is_activated:
+            return verdict
+        told = self.plan.decorators(self.content_of.get(index, index))
+        near_miss = misses.of(verdict, told, self._sight(told), note.place)
+        return verdict if near_miss is None else verdict.with_(near_miss=near_miss)
 
     def _unasked(self, index: int, entry: LoreEntry) -> _Note:
         """Nothing called it in any pass, so no pass has looked at it."""

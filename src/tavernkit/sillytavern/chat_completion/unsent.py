@@ -1,22 +1,37 @@
-"""Which of a preset's prompts are switched on and yet not in the prompt, and why."""
+"""Which of a preset's prompts are not in the prompt, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tavernkit.prompt.built import Built
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.unsent import UnsentPrompt, made_of
+from tavernkit.prompt.reasons import UnsentPrompt
+from tavernkit.prompt.unsent import made_of
 from tavernkit.sillytavern.chat_completion.compilation import has_place
 from tavernkit.sillytavern.chat_completion.entries import IN_CHAT, known_prompts, prompt_order
 from tavernkit.sillytavern.extension_prompts import ROLES
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
-from tavernkit.sillytavern.replying import SillyTavernResult
+
+if TYPE_CHECKING:
+    from tavernkit.prompt.built import Built
+    from tavernkit.sillytavern.replying import SillyTavernResult
 
 UnsentReason: TypeAlias = Literal[
-    "unknown_identifier", "trigger", "nothing_to_fill_in", "empty", "empty_after_macros", "role", "depth", "no_place"
+    "switched_off",
+    "not_in_order",
+    "unknown_identifier",
+    "trigger",
+    "nothing_to_fill_in",
+    "empty",
+    "empty_after_macros",
+    "role",
+    "depth",
+    "no_place",
 ]
+
+BY_ORDER = ("switched_off", "not_in_order")
+"""What is off because the preset says so."""
 
 _SLOTS: Mapping[str, str] = {"new_chat": "chatHistory", "history": "chatHistory", "example": "dialogueExamples"}
 _UNFILLED: Mapping[str, str] = {
@@ -36,15 +51,31 @@ def unsent_prompts(preset: ChatPreset, built: Built[SillyTavernResult]) -> tuple
 
     What trimming left out is a disabled block of the plan, and not among them.
     """
-    prompts, used = known_prompts(preset), frozenset(_used(built.plan))
-    unsent: list[UnsentPrompt] = []
-    for toggle in prompt_order(preset):
-        if toggle.enabled and toggle.identifier not in used:
-            prompt = prompts.get(toggle.identifier)
-            reason, sentence = _why_not(toggle.identifier, prompt, built.result.generation_type)
-            name = prompt.name if prompt else ""
-            unsent.append(UnsentPrompt(identifier=toggle.identifier, name=name, reason=reason, sentence=sentence))
-    return tuple(unsent)
+    off = off_prompts(preset, built.plan, built.result.generation_type)
+    return tuple(prompt for prompt in off if prompt.reason not in BY_ORDER)
+
+
+def off_prompts(preset: ChatPreset, plan: Plan, generation_type: str) -> tuple[UnsentPrompt, ...]:
+    """All prompts of the preset that made no block of the plan: those of its order, then those that are not in it."""
+    prompts, used, order = known_prompts(preset), frozenset(_used(plan)), prompt_order(preset)
+    off: list[UnsentPrompt] = []
+    for toggle in order:
+        prompt = prompts.get(toggle.identifier)
+        if not toggle.enabled:
+            off.append(_off(toggle.identifier, prompt, "switched_off", "switched off in the order of the preset"))
+        elif toggle.identifier not in used:
+            off.append(_off(toggle.identifier, prompt, *_why_not(toggle.identifier, prompt, generation_type)))
+    ordered = {toggle.identifier for toggle in order}
+    off += [
+        _off(prompt.identifier, prompt, "not_in_order", "not in the order of the preset")
+        for prompt in {prompt.identifier: prompt for prompt in reversed(preset.prompts)}.values()
+        if prompt.identifier not in ordered
+    ]
+    return tuple(off)
+
+
+def _off(identifier: str, prompt: PresetPrompt | None, reason: UnsentReason, sentence: str) -> UnsentPrompt:
+    return UnsentPrompt(identifier=identifier, name=prompt.name if prompt else "", reason=reason, sentence=sentence)
 
 
 def _used(plan: Plan) -> Iterator[str]:

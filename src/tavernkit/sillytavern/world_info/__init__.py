@@ -1,6 +1,7 @@
 """World Info as SillyTavern 1.15 scans it: which entries wake up, where they go, and why the others do not."""
 
 from tavernkit.lore.verdicts import TimedEffect, TimedState
+from tavernkit.prompt.reasons import NearMiss
 from tavernkit.sillytavern.world_info.fields import CharacterFilter, Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
 from tavernkit.sillytavern.world_info.result import (
@@ -9,7 +10,6 @@ from tavernkit.sillytavern.world_info.result import (
     DepthInsertion,
     ExampleInsertion,
     Insertions,
-    NearMiss,
     WorldInfoReason,
     WorldInfoResult,
     WorldInfoVerdict,

@@ -43,6 +43,10 @@ MAX_DEPTH = 1000
 KEY_SECONDS = 0.03
 """What one regular expression may take; a scan with a hostile one among many is still quick."""
 
+MOST_SEARCHED_MESSAGES = 200
+MOST_SEARCHED_CHARACTERS = 50_000
+"""In how much of a chat near misses of other cases, and of entries that are switched off, are looked for."""
+
 JOINER = "\n" + SEPARATOR
 NOWHERE = 1 << 30
 
@@ -244,6 +248,7 @@ class WorldInfoHaystack:
         self._joined: dict[tuple[int, int], str] = {}
         self._lowered: dict[tuple[int, int], str] = {}
         self._regex_starts: dict[tuple[int, int], dict[JsRegex, int | None]] = {}
+        self._any_case: list[str] | None = None
         self.touched: set[int] = set()
         self.timed_out: dict[JsRegex, None] = {}
         self.depth = scan_input.settings.depth
@@ -310,10 +315,23 @@ class WorldInfoHaystack:
         message = NOWHERE if found is None else found.message_whole if key.whole else found.message
         return None if message == NOWHERE else message + 1
 
-    def is_inside_a_word(self, key: LiteralKey, depth: int) -> bool:
-        """Whether a key that must be a whole word was seen, but only as a part of longer ones."""
+    def inside_a_word(self, key: LiteralKey, depth: int) -> int | None:
+        """The newest message in which a key that must be a whole word was seen, but only as a part of longer ones."""
         found = self._record(key)
-        return key.whole and found is not None and found.message < depth
+        return found.message if key.whole and found is not None and found.message < depth else None
+
+    def said_in_any_case(self, text: str, depth: int) -> int | None:
+        """The newest message that has a lower-cased text, whatever the case there; only so much is searched."""
+        if self._any_case is None:
+            self._any_case = [message.lower() for message in self._messages[:MOST_SEARCHED_MESSAGES]]
+        left = MOST_SEARCHED_CHARACTERS
+        for number, message in enumerate(self._any_case[: max(0, depth)]):
+            if left <= 0:
+                break
+            if text in message:
+                return number
+            left -= len(message)
+        return None
 
     def read_all(self) -> None:
         """Read the messages that no pass has asked for, to tell near misses."""

@@ -9,6 +9,7 @@ from tavernkit.lore.book import Entry
 from tavernkit.lore.engine import LoreResult
 from tavernkit.lore.verdicts import LazyVerdicts, TimedState
 from tavernkit.prompt.parts import LoreCause, Part, PartKind, from_source, joined
+from tavernkit.prompt.reasons import NearMiss, with_near_miss
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
@@ -41,23 +42,11 @@ WorldInfoCause: TypeAlias = Literal["key", "constant", "sticky", "decorator", "f
 """What woke an entry up."""
 
 
-class NearMiss(Value, frozen=True, kw_only=True):
-    """What would have made a key match: a greater scan depth, or not asking for whole words."""
-
-    kind: Literal["depth", "whole_words"]
-    key: str
-    depth: int | None = None
-
-    def __str__(self) -> str:
-        if self.kind == "depth":
-            return f"“{self.key}” would match at scan depth {self.depth}"
-        return f"“{self.key}” was found inside a longer word"
-
-
 class WorldInfoVerdict(Value, frozen=True, kw_only=True):
     """What became of one entry. `cause` says why it woke up, also where it was turned down afterwards; `key`
-    and `place` by which key and where; `logic` the condition of its secondary keys that was not met;
-    `lost_to` who had the better claim to the `group`; `roll` the number that was drawn, out of 100."""
+    and `place` by which key and where; `logic` the condition of its secondary keys that was not met, and `unmet` those
+    keys; `lost_to` who had the better claim to the `group`; `roll` the number that was drawn, out of 100; `short_by`
+    how many tokens of the budget were missing. `near_miss` says how near an entry came that is not activated."""
 
     world: str
     entry: Entry
@@ -66,9 +55,11 @@ class WorldInfoVerdict(Value, frozen=True, kw_only=True):
     key: str | None = None
     place: WorldInfoPlace | None = None
     logic: int | None = None
+    unmet: tuple[str, ...] = ()
     group: str | None = None
     lost_to: str | None = None
     roll: float | None = None
+    short_by: int | None = None
     near_miss: NearMiss | None = None
 
     @property
@@ -82,7 +73,7 @@ class WorldInfoVerdict(Value, frozen=True, kw_only=True):
         return "recursion" if called else self.cause
 
     def __str__(self) -> str:
-        return _SENTENCES[self.reason](self)
+        return with_near_miss(_SENTENCES[self.reason](self), self.near_miss)
 
 
 class WorldInfoVerdicts(LazyVerdicts[WorldInfoVerdict]):
@@ -142,7 +133,7 @@ _SENTENCES: dict[WorldInfoReason, Callable[[WorldInfoVerdict], str]] = {
     "recursion_excluded": lambda _: "only other entries mention it, and it does not listen to them",
     "decorator": lambda _: "@@dont_activate",
     "no_keys": lambda _: "has no keys",
-    "no_key": lambda verdict: "none of its keys was found" + (f"; {verdict.near_miss}" if verdict.near_miss else ""),
+    "no_key": lambda _: "none of its keys was found",
     "regex_timeout": lambda verdict: f"{verdict.key} took too long and was skipped",
     "secondary_logic": _secondary,
     "group_lost": lambda verdict: (

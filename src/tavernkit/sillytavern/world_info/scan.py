@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
@@ -11,10 +11,10 @@ from tavernkit.sillytavern.world_info.fields import ACTIVATE, DONT_ACTIVATE, Log
 from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
 from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
 from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, WorldInfoHaystack, WorldInfoPlace
+from tavernkit.sillytavern.world_info.misses import NearMisses
 from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache, gather
 from tavernkit.sillytavern.world_info.result import (
     ActivatedEntry,
-    NearMiss,
     WorldInfoCause,
     WorldInfoReason,
     WorldInfoResult,
@@ -49,6 +49,11 @@ class PassBudget:
             self._most = (self._count(self._earlier) if self._earlier else 0) + self._count(tried)
         return self._most < self._limit
 
+    @property
+    def excess(self) -> int:
+        """By how many tokens the limit is passed."""
+        return self._most - self._limit + 1
+
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
@@ -62,6 +67,12 @@ class WorldInfo:
 
     def scan(self, scan_input: WorldInfoInput) -> WorldInfoResult:
         return _Scan(self._plan(scan_input), scan_input).run()
+
+    def entries_of(self, scan_input: WorldInfoInput, references: Iterable[str]) -> dict[str, WorldEntry]:
+        """The entries that are switched on, of those with these references."""
+        plan = self._plan(scan_input)
+        places = {name: plan.places[name] for name in references if name in plan.places}
+        return {name: plan.entries[place] for name, place in places.items() if plan.entries[place].source.enabled}
 
     def reach(self, scan_input: WorldInfoInput) -> int:
         """How many messages, from the newest, a scan may look at; `scan_input` need not have that many."""
@@ -236,30 +247,36 @@ class _Scan:
             return False
         key, where = found
         secondary = self.plan.table.secondary(place)
-        if entry.secondary_keys and not self._meets_logic(place, entry, secondary):
-            self._note(place, "secondary_logic", cause="key", key=key.raw, place=where, logic=entry.logic)
+        unmet = self._unmet(place, entry, secondary) if entry.secondary_keys else None
+        if unmet is not None:
+            self._note(place, "secondary_logic", cause="key", key=key.raw, place=where, logic=entry.logic, unmet=unmet)
             return False
         self.notes[place] = WorldInfoVerdict(
             world=entry.world, entry=entry.source, reason="activated", cause="key", key=key.raw, place=where
         )
         return True
 
-    def _meets_logic(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> bool:
-        """Keys are looked for one by one until the answer is known, since macros in them may have effects."""
+    def _unmet(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[str, ...] | None:
+        """The secondary keys because of which the condition is not met: those that are missing, or that were found
+        where they must not be. Keys are looked for one by one until the answer is known, since macros in them may have
+        effects."""
         # An empty secondary key is never found, but it does count.
         known = iter(keys)
         hits: list[bool] = []
         for raw in entry.secondary_keys:
             hits.append(raw != "" and self._first_hit(place, entry, (next(known),)) is not None)
             if (entry.logic == Logic.AND_ANY and hits[-1]) or (entry.logic == Logic.NOT_ALL and not hits[-1]):
-                return True
+                return None
         match entry.logic:
             case Logic.NOT_ANY:
-                return not any(hits)
+                is_met, wrong = not any(hits), True
             case Logic.AND_ALL:
-                return all(hits)
+                is_met, wrong = all(hits), False
             case _:
-                return False
+                is_met, wrong = False, entry.logic == Logic.NOT_ALL
+        return (
+            None if is_met else tuple(raw for raw, hit in zip(entry.secondary_keys, hits, strict=True) if hit == wrong)
+        )
 
     def _first_hit(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[Key, WorldInfoPlace] | None:
         return self.haystack.find(place, entry, keys, with_recursion=self.state is not _Pass.MIN_ACTIVATIONS)
@@ -295,7 +312,7 @@ class _Scan:
             content = self.expanded[place] = self.input.expand_entry(content, entry)
             if not budget.takes(content) and not entry.ignore_budget:
                 self.overflowed = True
-                self._turn_down(place, "budget")
+                self._turn_down(place, "budget", short_by=budget.excess)
                 continue
             self.activated[place] = content
             if entry.group_text:
@@ -407,12 +424,20 @@ class _Scan:
         key: str | None = None,
         place: WorldInfoPlace | None = None,
         logic: int | None = None,
+        unmet: tuple[str, ...] = (),
     ) -> None:
         known = self.notes.get(number)
         if known is None or _RANKS[reason] >= _RANKS[known.reason]:
             entry = self.entries[number]
             self.notes[number] = WorldInfoVerdict(
-                world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
+                world=entry.world,
+                entry=entry.source,
+                reason=reason,
+                cause=cause,
+                key=key,
+                place=place,
+                logic=logic,
+                unmet=unmet,
             )
 
     def _turn_down(
@@ -423,25 +448,30 @@ class _Scan:
         group: str | None = None,
         lost_to: str | None = None,
         roll: float | None = None,
+        short_by: int | None = None,
     ) -> None:
         """An entry that had woken up may not stay; why it woke up is kept."""
-        self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
+        self.notes[place] = self.notes[place].with_(
+            reason=reason, group=group, lost_to=lost_to, roll=roll, short_by=short_by
+        )
 
     def _verdicts(self) -> list[WorldInfoVerdict]:
         self.haystack.read_all()
-        verdicts = [self._verdict(place) for place in self.plan.listing]
+        misses = NearMisses(
+            self.plan, self.input, self.haystack, self.timers, said=self.activated.values(), turned_down=self.notes
+        )
+        verdicts = [self._verdict(place, misses) for place in self.plan.listing]
         shadowed = [(name, entry) for name, book in self.plan.gathered.shadowed for entry in book.entries]
         return verdicts + [WorldInfoVerdict(world=name, entry=entry, reason="shadowed") for name, entry in shadowed]
 
-    def _verdict(self, place: int) -> WorldInfoVerdict:
+    def _verdict(self, place: int, misses: NearMisses) -> WorldInfoVerdict:
         entry = self.entries[place]
         verdict = self.notes.get(place)
         if verdict is None:
             # Nothing called it in any pass, so no pass has looked at it.
             verdict = WorldInfoVerdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
-        if verdict.reason == "no_key":
-            return verdict.with_(near_miss=self._near_miss(place, entry))
-        return verdict
+        near_miss = None if verdict.is_activated else misses.of(place, verdict)
+        return verdict if near_miss is None else verdict.with_(near_miss=near_miss)
 
     def _silent_reason(self, place: int, entry: WorldEntry) -> WorldInfoReason:
         barred = self._bar(place, entry)
@@ -452,16 +482,3 @@ class _Scan:
         if DONT_ACTIVATE in entry.decorators:
             return "decorator"
         return "no_key" if entry.keys else "no_keys"
-
-    def _near_miss(self, place: int, entry: WorldEntry) -> NearMiss | None:
-        visible = self.haystack.visible_depth(entry)
-        nearest: NearMiss | None = None
-        for key in self.plan.table.primary(place):
-            if not isinstance(key, LiteralKey):
-                continue
-            if self.haystack.is_inside_a_word(key, visible):
-                return NearMiss(kind="whole_words", key=key.raw)
-            depth = self.haystack.depth_needed(key)
-            if depth is not None and depth > visible and (nearest is None or depth < (nearest.depth or 0)):
-                nearest = NearMiss(kind="depth", key=key.raw, depth=depth)
-        return nearest

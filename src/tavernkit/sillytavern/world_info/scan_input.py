@@ -98,8 +98,9 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     """Everything one scan depends on: the same input gives the same result, byte for byte.
 
     `books` are the global ones; a book that stands in several scopes is the same book when it has the same name.
-    `messages` are as `WorldInfoSettings.message_text` writes them; where they are only the newest of a longer chat,
-    `chat_length` says how long it is. `budget`, where given, replaces what the settings make of `max_context`.
+    `messages` are as `WorldInfoSettings.message_text` writes them, and `places` those that they have in the chat; where
+    they are only the newest of a longer chat, `chat_length` says how long it is. `budget`, where given, replaces what
+    the settings make of `max_context`.
     `count_tokens` must never count more tokens than a text has bytes. `character_file` is the card's file name without
     its ending, which filters by character mean; `character_tags` is None where there is no character to have tags.
     `expand_at` expands the contents of entries in place of `expand`: it is also told which entry it is, in words.
@@ -116,6 +117,7 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     chat_books: tuple[Book, ...] = ()
     persona_books: tuple[Book, ...] = ()
     chat_length: int | None = None
+    places: tuple[int, ...] = ()
     texts: ScanTexts = ScanTexts()
     injections: tuple[str, ...] = ()
     trigger: str = "normal"

@@ -42,6 +42,11 @@ class Timers:
                 self._start("cooldown", place, protected=True)
             self._check("cooldown", self.cooldown)
 
+    def remaining(self, kind: Kind, place: int) -> int | None:
+        """For how many more messages an effect holds."""
+        effect = self._effects[kind].get(self._entries[place].reference)
+        return None if effect is None else effect.end - self._length
+
     def is_delayed(self, entry: WorldEntry) -> bool:
         """Delays hold in dry runs, too: they depend on nothing but the chat's length."""
         return self._length < entry.delay

@@ -9,6 +9,7 @@ import pytest
 
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.previews.explanations import read_explanation
 from tests.playground.artifacts.requirements.watching import heard, listening, places_of, thought, told
 from tests.playground.pipelines.profile_story import counting, profile, profile_story
 from tests.playground.support.web import api_client
@@ -41,10 +42,13 @@ async def test_pitfall_03_a_kept_prompt_holds_hashes_and_no_part_of_what_is_hidd
     artifact = {**thought()["artifacts"][0], "promptInclusion": {"operation": "wrap", "anchor": "after_last_user"}}
     content = profile(thought(artifacts=[artifact]))
     async with profile_story(database_url, tmp_path, model, content) as play, play.working():
-        await play.turn("Who was it?")
+        run = await play.turn("Who was it?")
         assert SECRET in told(model)[-1]
+        explanation = await read_explanation(play.runtime, play.viewer, run.id)
+        assert SECRET not in str(explanation)
+        assert "artifact='thought'" in str(explanation)
         assert await places_of(play.runtime, SECRET) == set()
-        assert "prompt_blocks.content" in await places_of(play.runtime, "sha256:")
+        assert "prompt_pieces.data" in await places_of(play.runtime, "sha256:")
 
 
 async def test_pitfall_04_pages_and_programs_get_hashes_of_what_is_hidden(database_url: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.pieces import text_of
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tests.playground.pipelines.profile_story import ProfileStory
@@ -69,5 +70,5 @@ async def places_of(runtime: Runtime, words: str) -> set[str]:
             for table in Base.metadata.sorted_tables
             for row in (await session.execute(select(table))).mappings()
             for name, value in row.items()
-            if words in str(value)
+            if words in (text_of(value) if (table.name, name) == ("prompt_pieces", "data") else str(value))
         }

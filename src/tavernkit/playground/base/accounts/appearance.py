@@ -18,6 +18,7 @@ Accent: TypeAlias = Literal["rust", "amber", "green", "teal", "blue", "violet", 
 Typeface: TypeAlias = Literal["serif", "sans", "system"]
 TextSize: TypeAlias = Literal[14, 16, 18, 20, 22, 24]
 Width: TypeAlias = Literal["narrow", "medium", "wide", "full"]
+Chips: TypeAlias = Literal["shown", "hidden"]
 Spacing: TypeAlias = Literal["compact", "normal", "relaxed"]
 
 
@@ -37,6 +38,7 @@ class AppearanceFields(StrictModel):
     text_size: TextSize = Field(default=18, description="The size of stories, in pixels.")
     width: Width = Field(default="medium", description="How wide the column of text is.")
     spacing: Spacing = Field(default="normal", description="The distance between lines.")
+    chips: Chips = Field(default="shown", description="Tokens, cost and activated entries below replies.")
 
 
 class Appearance(AppearanceFields):

@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     LorebookEntry,
     OutboxEvent,
     PromptBlock,
+    PromptPiece,
     PromptSnapshot,
     TextContent,
 )
@@ -34,7 +35,14 @@ MEASURED: Mapping[str, tuple[InstrumentedAttribute[Any], ...]] = {
     "texts": (TextContent.content,),
     "files": (Blob.data,),
     "kept_imports": (KeptPiece.data,),
-    "prompts": (PromptBlock.content, PromptSnapshot.blocks, PromptSnapshot.request, PromptSnapshot.report),
+    "prompts": (
+        PromptPiece.data,
+        PromptPiece.links,
+        PromptBlock.content,
+        PromptSnapshot.blocks,
+        PromptSnapshot.request,
+        PromptSnapshot.report,
+    ),
     "characters": (Character.data, CharacterVersion.data),
     "lorebooks": (LorebookEntry.data,),
     "events": (OutboxEvent.payload,),

@@ -176,13 +176,32 @@ class Provider(DatedRow):
 
 
 class ModelPrice(Base):
-    """What a model costs, in dollars for a million tokens; `model` is its name as providers have it."""
+    """What a model costs, in dollars for a million tokens; `model` is its name as providers have it.
+
+    Without a price of their own, tokens that were read from a cache or written to it cost what others of the prompt do.
+    """
 
     __tablename__ = "model_prices"
 
     model: Mapped[str] = mapped_column(String(200), primary_key=True)
     prompt_price: Mapped[float]
     completion_price: Mapped[float]
+    cached_price: Mapped[float | None]
+    cache_write_price: Mapped[float | None]
+    updated_at: Mapped[datetime]
+
+
+class OwnModelPrice(Base):
+    """What a model costs one person, in their own stories, whatever the price of the site is."""
+
+    __tablename__ = "own_model_prices"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    model: Mapped[str] = mapped_column(String(200), primary_key=True)
+    prompt_price: Mapped[float]
+    completion_price: Mapped[float]
+    cached_price: Mapped[float | None]
+    cache_write_price: Mapped[float | None]
     updated_at: Mapped[datetime]
 
 
@@ -902,8 +921,18 @@ class RoundSlot(Row):
     skip_reason: Mapped[str | None] = mapped_column(String(100))
 
 
+class PromptPiece(Base):
+    """A part of prompts, once, however many it stands in: its JSON, compressed, and the keys of the pieces in it."""
+
+    __tablename__ = "prompt_pieces"
+
+    key: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    links: Mapped[bytes] = mapped_column(LargeBinary)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class PromptBlock(Base):
-    """The text of a block, once, however many prompts it stands in."""
+    """The text of a block of prompts that earlier versions have kept."""
 
     __tablename__ = "prompt_blocks"
 
@@ -912,15 +941,50 @@ class PromptBlock(Base):
 
 
 class PromptSnapshot(Base):
-    """One prompt: `blocks` lists each block's hash, role and source in order, `request` what else was sent."""
+    """One prompt: `root` is the piece that it begins with, `report` what is asked of many prompts at once.
+
+    Those that earlier versions have kept have no pieces: `blocks` lists each block's hash, role and source in order,
+    `request` what else was sent.
+    """
 
     __tablename__ = "prompt_snapshots"
 
     run_id: Mapped[UUID] = mapped_column(ForeignKey("conversation_runs.id", ondelete="CASCADE"), primary_key=True)
+    root: Mapped[bytes | None] = mapped_column(LargeBinary)
     blocks: Mapped[dict[str, Any]] = mapped_column(default=dict)
     request: Mapped[dict[str, Any]] = mapped_column(default=dict)
     report: Mapped[dict[str, Any]] = mapped_column(default=dict)
     fingerprint: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class InputDocument(Base):
+    """A card, a lorebook, a preset, a group of messages…, as prompts were built from it: JSON, compressed, once by the
+    hash of it. One that `has_parts` names others."""
+
+    __tablename__ = "input_documents"
+
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    has_parts: Mapped[bool]
+
+
+class PromptInputRecord(Base):
+    """What one prompt was built from: JSON, compressed, that names documents and blocks by their hashes."""
+
+    __tablename__ = "prompt_inputs"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ReplyStream(Base):
+    """What a provider sent for one reply, piece by piece, and what became of it: JSON, compressed."""
+
+    __tablename__ = "reply_streams"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(index=True)
 
 
@@ -945,7 +1009,8 @@ class Run(Claimed):
 
     `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
     while steps behind it may still be at work. `limits` are those of who asked for it: `max_tokens` and `stop`.
-    `model` is the one that has answered, `cost` what its provider has said.
+    `model` is the one that has answered, `cost` and `cached_tokens` what its provider has said. Of the
+    `compared_tokens` of its prompt, `common_tokens` begin it as they began the conversation's prompt before.
     """
 
     __tablename__ = "conversation_runs"
@@ -982,6 +1047,9 @@ class Run(Claimed):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
+    cached_tokens: Mapped[int | None]
+    common_tokens: Mapped[int | None]
+    compared_tokens: Mapped[int | None]
     cost: Mapped[float | None]
     error: Mapped[dict[str, Any] | None]
     debug: Mapped[dict[str, Any]] = mapped_column(default=dict)
@@ -1004,6 +1072,61 @@ class Job(Claimed):
     error: Mapped[dict[str, Any] | None]
     done: Mapped[int] = mapped_column(default=0)
     total: Mapped[int] = mapped_column(default=0)
+
+
+class UsageEntry(DatedRow):
+    """What one question to a model has used. It counts for its owner, also where the conversation is deleted.
+
+    One that `is_open` is being answered: its figures are the most that it may use, and count against budgets for as
+    long as its run or its job is running. `name` is the step that has asked; `cost` is what the provider has said.
+    """
+
+    __tablename__ = "usage_entries"
+    __table_args__ = (
+        one_of("kind", "reply", "step", "suggestion", "dry_run", "expression"),
+        Index("ix_usage_entries_owner", "owner_id", "created_at"),
+    )
+
+    owner_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    conversation_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("conversations.id", ondelete="SET NULL"), index=True
+    )
+    run_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversation_runs.id", ondelete="SET NULL"), index=True)
+    job_id: Mapped[UUID | None]
+    kind: Mapped[str] = mapped_column(String(20))
+    name: Mapped[str] = mapped_column(String(200), default="")
+    model: Mapped[str] = mapped_column(String(200))
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    cached_tokens: Mapped[int | None]
+    cache_write_tokens: Mapped[int | None]
+    cost: Mapped[float | None]
+    is_estimated: Mapped[bool] = mapped_column(default=False)
+    is_open: Mapped[bool] = mapped_column(default=False)
+
+
+class Budget(DatedRow):
+    """How much may be used in a conversation with its branches, in a space, or in everything that a person owns.
+
+    It counts by the day or the month in UTC, or everything; None is no limit. Above `warn_percent` people are warned.
+    """
+
+    __tablename__ = "budgets"
+    __table_args__ = (
+        one_of("period", "day", "month", "total"),
+        one_place("conversation_id", "space_id", "user_id"),
+        UniqueConstraint("conversation_id", "period"),
+        UniqueConstraint("space_id", "period"),
+        UniqueConstraint("user_id", "period"),
+    )
+
+    conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    space_id: Mapped[UUID | None] = mapped_column(ForeignKey("spaces.id", ondelete="CASCADE"))
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    period: Mapped[str] = mapped_column(String(10))
+    tokens: Mapped[int | None] = mapped_column(BigInteger)
+    cost: Mapped[float | None]
+    warn_percent: Mapped[int] = mapped_column(default=80)
 
 
 class JobFile(Base):

@@ -48,7 +48,8 @@ class ThoughtDelta(Value, frozen=True, kw_only=True):
 class Counts(Value, frozen=True, kw_only=True):
     """What a reply used, where the provider says so.
 
-    The thoughts are among the completion's tokens, what was cached among the prompt's. The cost is in the provider's
+    The thoughts are among the completion's tokens, what was read from a cache or written to
+    one among the prompt's. The cost is in the provider's
     currency.
     """
 
@@ -56,6 +57,7 @@ class Counts(Value, frozen=True, kw_only=True):
     completion_tokens: int | None = None
     thought_tokens: int | None = None
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
     cost: float | None = None
 
     def known(self) -> dict[str, Any]:

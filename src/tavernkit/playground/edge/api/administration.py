@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import Field
 
@@ -56,14 +56,28 @@ from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.edge.api.files import BINARY, attachment
 from tavernkit.playground.edge.api.jobs import JobOut
 from tavernkit.playground.edge.api.requests import After, ApiCaller, Limit, Page, documented, page
+from tavernkit.playground.edge.api.usage import (
+    MOST_DAYS,
+    PriceDocument,
+    PriceListDocument,
+    PriceOut,
+    PricesOut,
+    UsageOut,
+    price_file,
+)
 from tavernkit.playground.edge.health import health_document, read_health
 from tavernkit.playground.edge.web.requests import Caller
 from tavernkit.playground.edge.web.uploads import ONE_FILE, received_form
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.prices import HIGHEST_PRICE, LONGEST_MODEL, list_prices, remove_price, set_price
+from tavernkit.playground.story.usage.prices import (
+    LONGEST_MODEL,
+    TokenPrices,
+    list_prices,
+    remove_price,
+    set_price,
+    set_prices,
+)
 from tavernkit.playground.story.usage.queries import UsageBy, usage
-
-MOST_DAYS = 366
 
 
 class StoredKindOut(Document):
@@ -192,47 +206,6 @@ class RestoreOut(Document):
 
     staged: StagedRestoreOut | None
     last: RestoreOutcomeOut | None
-
-
-class UsageLineOut(Document):
-    """What replies have used under one heading."""
-
-    id: UUID | None = Field(description="Of the user or the character.")
-    name: str
-    replies: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float = Field(description="Dollars, as far as it is known.")
-    unpriced: int = Field(description="How many of the replies have no known cost.")
-
-
-class UsageOut(Document):
-    """What replies have used."""
-
-    items: list[UsageLineOut]
-
-
-class PriceDocument(StrictModel):
-    """What a model costs: dollars for a million tokens."""
-
-    model: str = Field(min_length=1, max_length=LONGEST_MODEL, description="Its name as the provider has it.")
-    prompt_price: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
-    completion_price: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
-
-
-class PriceOut(Document):
-    """What a model costs."""
-
-    model: str
-    prompt_price: float
-    completion_price: float
-    updated_at: datetime
-
-
-class PricesOut(Document):
-    """All prices."""
-
-    items: list[PriceOut]
 
 
 class DailyLimitsDocument(StrictModel):
@@ -373,27 +346,35 @@ async def cancel_restore(caller: ApiCaller) -> None:
     await unstage_restore(*caller)
 
 
-@router.get("/usage", summary="What replies have used, by user, model, character or day")
+@router.get("/usage", summary="What was used, by user, space, conversation, character, model, kind or day")
 async def show_usage(
     caller: ApiCaller, by: UsageBy = "user", days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30
 ) -> UsageOut:
-    lines = await caller.read(usage, caller.runtime.clock(), by=by, days=days)
-    return UsageOut(items=[UsageLineOut.of_row(line) for line in lines])
+    return UsageOut.of_table(await caller.read(usage, caller.runtime.clock(), by=by, days=days))
 
 
 @router.get("/prices", summary="What models cost")
 async def show_prices(caller: ApiCaller) -> PricesOut:
     require_administrator(caller.viewer)
     async with caller.runtime.database.read() as session:
-        return PricesOut(items=[PriceOut.of_row(price) for price in await list_prices(session)])
+        return PricesOut.of_rows(await list_prices(session))
+
+
+@router.get("/prices/export", summary="All prices as a file")
+async def export_prices(caller: ApiCaller) -> Response:
+    require_administrator(caller.viewer)
+    async with caller.runtime.database.read() as session:
+        return price_file(await list_prices(session))
+
+
+@router.post("/prices/import", summary="Say what several models cost; others are left as they are")
+async def import_prices(caller: ApiCaller, prices: PriceListDocument) -> PricesOut:
+    return PricesOut.of_rows(await set_prices(*caller, prices.prices))
 
 
 @router.put("/prices", summary="Say what a model costs, also for replies of before")
 async def put_price(caller: ApiCaller, price: PriceDocument) -> PriceOut:
-    row = await set_price(
-        *caller, price.model, prompt_price=price.prompt_price, completion_price=price.completion_price
-    )
-    return PriceOut.of_row(row)
+    return PriceOut.of_row(await set_price(*caller, TokenPrices(**price.model_dump())))
 
 
 @router.delete("/prices", status_code=204, summary="Forget what a model costs")

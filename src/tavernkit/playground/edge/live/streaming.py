@@ -35,7 +35,7 @@ from tavernkit.playground.base.realtime.presence import Person
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_updates import page_changes
-from tavernkit.playground.edge.presenting.conversations import run_view
+from tavernkit.playground.edge.presenting.conversations import budget_notes, run_view
 from tavernkit.playground.edge.presenting.messages import MessagePermissions, MessageView, message_view, permissions_of
 from tavernkit.playground.edge.presenting.runs import shown_candidate, turns_view
 from tavernkit.playground.edge.web.authentication import Proof, authenticate
@@ -337,8 +337,11 @@ async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: U
     run = await run_view(runtime, session, conversation_id)
     turns = await turns_view(session, conversation)
     bar = render("_group_bar.html", turns=turns, version=version)
-    return stream("replace", "run", render("_run.html", run=run, version=version, silence=turns.silence)) + stream(
-        "replace", "group_bar", bar, morph=True
+    notes = await budget_notes(runtime, session, conversation_id)
+    return (
+        stream("replace", "run", render("_run.html", run=run, version=version, silence=turns.silence))
+        + stream("replace", "group_bar", bar, morph=True)
+        + stream("replace", "budget_note", render("_budget_note.html", notes=notes, conversation_id=conversation_id))
     )
 
 

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Form, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from tavernkit.playground.base.accounts.daily_limits import (
-    MOST_TOKENS,
     DailyLimits,
     change_site_limits,
     change_user_limits,
@@ -17,13 +16,21 @@ from tavernkit.playground.base.accounts.daily_limits import (
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.base.accounts.password_resets import create_password_reset
 from tavernkit.playground.base.accounts.users import change_user, sign_out_everywhere
-from tavernkit.playground.base.accounts.viewer import Role
+from tavernkit.playground.base.accounts.viewer import Role, require_administrator
 from tavernkit.playground.base.administration.backups import BackupPlan, begin_backup, change_plan, remove_backup
 from tavernkit.playground.base.administration.restoring import stage_restore, unstage_restore
 from tavernkit.playground.base.jobs.administration import JobStatus, cancel_any_job, repeat_job
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.administration import MOST_DAYS, taken_backup
+from tavernkit.playground.edge.api.administration import taken_backup
+from tavernkit.playground.edge.api.usage import MOST_DAYS
+from tavernkit.playground.edge.pages.usage import (
+    MOST_PRICE_BYTES,
+    read_prices,
+    typed_dollars,
+    typed_price,
+    typed_tokens,
+)
 from tavernkit.playground.edge.presenting.administration import (
     LABELS,
     backup_view,
@@ -37,10 +44,11 @@ from tavernkit.playground.edge.presenting.administration import (
     user_view,
     users_view,
 )
-from tavernkit.playground.edge.web.forms import Text, fresh_page, whole_number
+from tavernkit.playground.edge.web.forms import Text, fresh_page
 from tavernkit.playground.edge.web.requests import PageCaller, replaced, streamed
+from tavernkit.playground.edge.web.uploads import ONE_FILE, one_file
 from tavernkit.playground.story.background import REPEATABLE
-from tavernkit.playground.story.usage.prices import LONGEST_MODEL, remove_price, set_price
+from tavernkit.playground.story.usage.prices import LONGEST_MODEL, remove_price, set_price, set_prices
 from tavernkit.playground.story.usage.queries import UsageBy
 
 router = APIRouter(prefix="/admin")
@@ -100,7 +108,9 @@ async def reset_password(caller: PageCaller, user_id: UUID) -> Response:
 
 @router.post("/users/{user_id}/limits")
 async def set_user_limits(caller: PageCaller, user_id: UUID, tokens: Text = "", cost: Text = "") -> Response:
-    await change_user_limits(*caller, user_id, tokens=_tokens(tokens), cost=_dollars(cost))
+    await change_user_limits(
+        *caller, user_id, tokens=typed_tokens(tokens, _("Tokens per day")), cost=typed_dollars(cost)
+    )
     return _to(f"users/{user_id}")
 
 
@@ -161,9 +171,12 @@ async def show_backups(caller: PageCaller) -> Response:
 
 
 @router.get("/backups/progress")
-async def backup_progress(caller: PageCaller) -> Response:
-    """A Turbo stream for the page of backups."""
-    response = streamed(replaced("import_head", "admin/_backups.html", view=await backups_view(*caller)))
+async def backup_progress(caller: PageCaller, after: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """A Turbo stream for the page of backups; nothing, if it shows all of this."""
+    view = await backups_view(*caller)
+    if view.state == after:
+        return Response(status_code=204)
+    response = streamed(replaced("import_head", "admin/_backups.html", view=view))
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -218,15 +231,29 @@ async def show_usage(
 
 
 @router.post("/prices")
-async def put_price(caller: PageCaller, model: Model, prompt_price: Text, completion_price: Text) -> Response:
-    prompt, completion = _dollars(prompt_price), _dollars(completion_price)
-    await set_price(*caller, model, prompt_price=prompt or 0, completion_price=completion or 0)
+async def put_price(
+    caller: PageCaller,
+    model: Model,
+    prompt_price: Text,
+    completion_price: Text,
+    cached_price: Text = "",
+    cache_write_price: Text = "",
+) -> Response:
+    price = typed_price(model, prompt_price, completion_price, cached_price, cache_write_price)
+    await set_price(*caller, price)
     return _to("usage#prices")
 
 
 @router.post("/prices/remove")
 async def delete_price(caller: PageCaller, model: Model) -> Response:
     await remove_price(*caller, model)
+    return _to("usage#prices")
+
+
+@router.post("/prices/import", openapi_extra=ONE_FILE)
+async def import_prices(caller: PageCaller) -> Response:
+    require_administrator(caller.viewer)
+    await set_prices(*caller, read_prices(await one_file(caller.request, max_bytes=MOST_PRICE_BYTES)))
     return _to("usage#prices")
 
 
@@ -237,7 +264,9 @@ async def show_limits(caller: PageCaller) -> Response:
 
 @router.post("/limits")
 async def set_limits(caller: PageCaller, tokens: Text = "", cost: Text = "") -> Response:
-    await change_site_limits(*caller, DailyLimits(tokens=_tokens(tokens) or 0, cost=_dollars(cost) or 0))
+    await change_site_limits(
+        *caller, DailyLimits(tokens=typed_tokens(tokens, _("Tokens per day")) or 0, cost=typed_dollars(cost) or 0)
+    )
     return _to("limits")
 
 
@@ -264,18 +293,3 @@ async def _invitations(
 
 def _link(request: Request, page: str, code: str) -> str:
     return f"{request.base_url}{page}?code={code}"
-
-
-def _tokens(text: str) -> int | None:
-    text = text.strip()
-    return whole_number(text, name=_("Tokens per day"), least=0, most=MOST_TOKENS) if text else None
-
-
-def _dollars(text: str) -> float | None:
-    """An amount out of a field; None where it is empty."""
-    if not (text := text.strip().replace(",", ".")):
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise Refused("invalid", _("Enter an amount in dollars, such as 2.50.")) from None

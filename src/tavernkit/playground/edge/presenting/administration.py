@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -40,9 +41,11 @@ from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.health import Health, read_health
 from tavernkit.playground.edge.presenting.imports import size_in_words
+from tavernkit.playground.edge.presenting.usage import DAYS
+from tavernkit.playground.edge.presenting.usage import LABELS as USAGE_LABELS
 from tavernkit.playground.story.background import REPEATABLE
 from tavernkit.playground.story.usage.prices import list_prices, unpriced_models
-from tavernkit.playground.story.usage.queries import UsageBy, UsageLine, usage, used_today
+from tavernkit.playground.story.usage.queries import UsageBy, UsageLine, UsageTable, usage, used_today
 from tavernkit.values import Value
 
 SHOWN = 50
@@ -86,10 +89,7 @@ ORIGINS: Mapping[BackupOrigin, str] = {
     "uploaded": _("Uploaded"),
     "before-restore": _("Before a restore"),
 }
-HEADINGS: Mapping[UsageBy, str] = {
-    "user": _("User"), "model": _("Model"), "character": _("Character"), "day": _("Day"),
-}  # fmt: skip
-PERIODS: Mapping[int, str] = {1: _("Today"), 7: _("7 days"), 30: _("30 days"), 365: _("365 days")}
+USAGE_HEADINGS: Sequence[UsageBy] = ("user", "space", "conversation", "character", "model", "kind", "day")
 
 
 LABELS: Mapping[str, object] = {
@@ -98,8 +98,9 @@ LABELS: Mapping[str, object] = {
     "statuses": STATUSES,
     "job_kinds": JOB_KINDS,
     "repeatable": REPEATABLE,
-    "headings": HEADINGS,
-    "periods": PERIODS,
+    **USAGE_LABELS,
+    "choices": USAGE_HEADINGS,
+    "periods": DAYS,
 }
 """What the templates call things."""
 
@@ -199,6 +200,13 @@ class BackupsView(Value, frozen=True, kw_only=True):
     def is_over(self) -> bool:
         return self.job is None or self.job.status not in ("queued", "running")
 
+    @property
+    def state(self) -> str:
+        """Differs as soon as a page that shows this would look different."""
+        job = self.job and (self.job.id, self.job.status, self.job.done, self.job.cancel_requested_at)
+        shown = repr((job, [line.backup.name for line in self.backups]))
+        return hashlib.sha256(shown.encode()).hexdigest()
+
 
 class BackupView(Value, frozen=True, kw_only=True):
     """One backup that was read as a whole, or why it cannot be restored."""
@@ -211,10 +219,9 @@ class BackupView(Value, frozen=True, kw_only=True):
 class UsageView(Value, frozen=True, kw_only=True):
     """What replies have used."""
 
-    lines: list[UsageLine]
+    table: UsageTable
     by: UsageBy
     days: int
-    total: UsageLine
     prices: list[ModelPrice]
     unpriced: list[str]
 
@@ -349,17 +356,9 @@ async def backup_view(runtime: Runtime, viewer: Viewer, name: str) -> BackupView
 async def usage_view(runtime: Runtime, viewer: Viewer, *, by: UsageBy, days: int) -> UsageView:
     """What replies have used."""
     async with runtime.database.read() as session:
-        lines = await usage(session, viewer, runtime.clock(), by=by, days=days)
+        table = await usage(session, viewer, runtime.clock(), by=by, days=days)
         prices, unpriced = await list_prices(session), await unpriced_models(session)
-    total = UsageLine(
-        name="",
-        replies=sum(line.replies for line in lines),
-        prompt_tokens=sum(line.prompt_tokens for line in lines),
-        completion_tokens=sum(line.completion_tokens for line in lines),
-        cost=sum(line.cost for line in lines),
-        unpriced=sum(line.unpriced for line in lines),
-    )
-    return UsageView(lines=lines, by=by, days=days, total=total, prices=prices, unpriced=unpriced)
+    return UsageView(table=table, by=by, days=days, prices=prices, unpriced=unpriced)
 
 
 async def limits_view(runtime: Runtime, viewer: Viewer) -> LimitsView:

@@ -36,6 +36,7 @@ from tavernkit.playground.story.conversations.reading import position_of
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
+from tavernkit.playground.story.usage.budgets import BudgetPlace, states_in
 from tavernkit.values import Value
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
@@ -55,6 +56,13 @@ MUTE_NOTES = {
 """Why members may not write, by how they take part."""
 
 
+BUDGET_NOTES: Mapping[BudgetPlace, str] = {
+    "conversation": _("{percent}% of the budget of this conversation is used."),
+    "space": _("{percent}% of the budget of this space is used."),
+    "person": _("{percent}% of the budget of the owner of this space is used."),
+}
+
+
 class RunView(Value, frozen=True, kw_only=True):
     """A reply that is not a message yet, or that never became one.
 
@@ -72,6 +80,7 @@ class RunView(Value, frozen=True, kw_only=True):
     error: str | None = None
     error_code: str = ""
     provider_id: str = ""
+    conversation_id: str = ""
     preparing: bool = False
     can_skip: bool = False
 
@@ -112,6 +121,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     is_archived: bool = False
     may_restore: bool = False
     turns: TurnsView = TurnsView(conversation_id="")
+    budget_notes: tuple[str, ...] = ()
     copilot_steps: int = 0
     permissions: MessagePermissions = MessagePermissions()
     toast: ToastView | None = None
@@ -182,6 +192,7 @@ async def conversation_view(
             may_restore=may_restore(access),
             turns=await turns_view(session, conversation),
             copilot_steps=copilot_steps(conversation, access.member),
+            budget_notes=await budget_notes(runtime, session, conversation_id),
             permissions=permissions,
             trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
@@ -267,6 +278,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     text = "" if is_behind else runtime.live_text.get(run.id, run.text)
     return RunView(
         id=str(run.id),
+        conversation_id=str(run.conversation_id),
         status=status,
         speaker=name,
         is_by_person=speaker.kind == "human",
@@ -279,6 +291,12 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
         can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
+
+
+async def budget_notes(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> tuple[str, ...]:
+    """What people are warned of: the budgets of which most is used."""
+    states = await states_in(session, conversation_id, runtime.clock())
+    return tuple(_(BUDGET_NOTES[state.place], percent=state.percent) for state in states if state.is_low)
 
 
 async def _persona_name(

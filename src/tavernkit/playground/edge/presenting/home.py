@@ -207,6 +207,7 @@ PAGES = (
     (_("Archived stories"), _("Stories put aside"), "/archive"),
     (_("Public conversations"), _("What everybody here can read"), "/public"),
     (_("Trash"), _("Restore what was deleted"), "/trash"),
+    (_("Usage"), _("Tokens, cost, budgets, prices"), "/usage"),
     (_("Account"), _("Name, password, API keys"), "/account"),
     (_("Appearance"), _("Colours, typeface, text size"), "/appearance"),
     (_("Keyboard shortcuts"), _("See and change keys"), "/keys"),
@@ -216,7 +217,7 @@ ADMINISTRATION = (
     (_("Administration"), _("Health of the server"), "/admin"),
     (_("Users"), _("Roles, passwords, limits"), "/admin/users"),
     (_("Backups"), _("Back up and restore everything"), "/admin/backups"),
-    (_("Usage"), _("Tokens and cost"), "/admin/usage"),
+    (_("Usage of everybody"), _("Tokens and cost"), "/admin/usage"),
 )
 """Pages for administrators."""
 

@@ -17,9 +17,10 @@ from tavernkit.playground.edge.presenting.lore_entry import entry_form, entry_na
 from tavernkit.playground.edge.presenting.panel import ChoiceView, trail_title
 from tavernkit.playground.story.lorebooks.queries import usable_lorebook
 from tavernkit.playground.story.previews.lore_tests import BookTest, Draft, TestedEntry, run_book_test
+from tavernkit.prompt.reasons import NearMiss
 from tavernkit.sillytavern.world_info.fields import Logic, Source
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
-from tavernkit.sillytavern.world_info.result import NearMiss, WorldInfoVerdict
+from tavernkit.sillytavern.world_info.result import WorldInfoVerdict
 from tavernkit.values import Value
 
 SHOWN = 200
@@ -212,4 +213,8 @@ def _where(place: WorldInfoPlace | None) -> str:
 def _near_miss(near_miss: NearMiss) -> str:
     if near_miss.kind == "depth":
         return _("“{key}” matches at scan depth {depth}", key=storable(near_miss.key), depth=near_miss.depth)
+    if near_miss.kind == "case":
+        return _("“{key}” is written in another case", key=storable(near_miss.key))
+    if near_miss.kind == "recursion":
+        return _("“{key}” is in another activated entry", key=storable(near_miss.key))
     return _("“{key}” is part of a longer word", key=storable(near_miss.key))

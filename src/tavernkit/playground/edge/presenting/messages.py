@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from markupsafe import Markup
-from sqlalchemy import Select, case, exists, select
+from sqlalchemy import Select, case, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
@@ -24,6 +24,7 @@ from tavernkit.playground.base.database.models import (
     PipelineRun,
     Run,
     SpaceMembership,
+    UsageEntry,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.vision import sees_pictures
@@ -52,17 +53,19 @@ from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.scripts import MessageToShow, ShownTexts, show_messages
 from tavernkit.playground.story.providers.queries import provider_in
 from tavernkit.playground.story.runs.speakers import may_speak
+from tavernkit.playground.story.usage.budgets import dollars
+from tavernkit.playground.story.usage.prices import cost_of_entry, with_prices
 from tavernkit.values import Value
 
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with. `left_out` is what did not fit into its prompt, and `pictures_omitted` how many
-    pictures its model did not get. Its own pictures are `unseen_by` the model that would answer now; `expression` is
-    the face of its character. `sent_text` is
-    what the model is sent in the place of what a person has typed, and `artifacts` what this swipe has left in the
-    chat; `failures` are the steps around it that have failed. `html` and `reasoning` are what display scripts have made
-    of it, and `script_problems` what is wrong with these.
+    of lorebooks it was written with; its `cost` is that of all questions to models of its run. `left_out` is what did
+    not fit into its prompt, and `pictures_omitted` how many pictures its model did not get. Its own pictures are
+    `unseen_by` the model that would answer now; `expression` is the face of its character. `sent_text` is what the
+    model is sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat;
+    `failures` are the steps around it that have failed. `html` and `reasoning` are what display scripts have made of
+    it, and `script_problems` what is wrong with these.
 
     The same for everybody: what a reader may do with it, their `MessagePermissions` say.
     """
@@ -87,6 +90,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     run_id: str = ""
     tokens_read: int | None = None
     tokens_written: int | None = None
+    cost: str = ""
     lore: int = 0
     left_out: str = ""
     pictures: tuple[MessagePicture, ...] = ()
@@ -111,6 +115,7 @@ class MessagePermissions(Value, frozen=True, kw_only=True):
     can_speak: bool = False
     can_moderate: bool = False
     can_fork: bool = False
+    can_inspect: bool = False
     has_branches: bool = False
 
     def is_own(self, message: MessageView) -> bool:
@@ -136,13 +141,36 @@ class MessageRow(NamedTuple):
     swipe_metadata: Mapping[str, Any]
     prompt_tokens: int | None
     completion_tokens: int | None
+    cost: float | None
     debug: Mapping[str, Any] | None
     has_pipelines: bool
     has_artifacts: bool
 
 
+COST = (
+    with_prices(select(func.sum(cost_of_entry())).select_from(UsageEntry))
+    .where(UsageEntry.run_id == Message.run_id, ~UsageEntry.is_open)
+    .correlate(Message)
+    .scalar_subquery()
+)
+"""What the run of a message has cost, as far as it is known."""
+
 _SHOWN: Select[
-    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any, bool, bool
+    Message,
+    str,
+    str,
+    str,
+    UUID | None,
+    str | None,
+    str | None,
+    int,
+    Any,
+    int | None,
+    int | None,
+    float | None,
+    Any,
+    bool,
+    bool,
 ] = with_locks(
     select(
         Message,
@@ -156,6 +184,7 @@ _SHOWN: Select[
         MessageSwipe.metadata_,
         Run.prompt_tokens,
         Run.completion_tokens,
+        COST,
         Run.debug,
         exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
         exists(ArtifactHead.tag).where(ArtifactHead.conversation_id == Message.conversation_id),
@@ -180,6 +209,7 @@ def permissions_of(conversation: Conversation, access: SpaceAccess) -> MessagePe
         can_speak=in_use and may_speak(access.member),
         can_moderate=in_use and access.level >= Access.MODERATE,
         can_fork=takes_part and conversation.status in ("ready", "archived"),
+        can_inspect=access.member is not None or access.level >= Access.ADMINISTER,
         has_branches=access.space.kind == "playground",
     )
 
@@ -415,6 +445,7 @@ def _view(
         run_id="" if message.run_id is None else str(message.run_id),
         tokens_read=row.prompt_tokens,
         tokens_written=row.completion_tokens,
+        cost=dollars(row.cost) if row.cost else "",
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
         pictures_omitted=0 if row.debug is None else row.debug.get(OMITTED, 0),

@@ -79,7 +79,7 @@ async def trail_of(session: AsyncSession, conversation: Conversation, access: Sp
     )
 
 
-Tab: TypeAlias = Literal["members", "settings", "lore", "prompt", "state", "pipelines", "runs"]
+Tab: TypeAlias = Literal["members", "settings", "lore", "prompt", "state", "pipelines", "runs", "usage"]
 
 TABS: dict[Tab, str] = {
     "members": _("Members"),
@@ -89,6 +89,7 @@ TABS: dict[Tab, str] = {
     "state": _("State"),
     "pipelines": _("Pipelines"),
     "runs": _("Runs"),
+    "usage": _("Usage"),
 }
 SHOWS: dict[Tab, str] = {
     "members": "members",
@@ -98,6 +99,7 @@ SHOWS: dict[Tab, str] = {
     "state": "artifact.updated state_changed reply message_changed message_hidden message_restored pipelines steps",
     "pipelines": "pipelines members space",
     "runs": "run reply",
+    "usage": "run reply",
 }
 """Which kinds of events a tab is drawn anew for. The form of the settings takes in by itself what was changed."""
 

@@ -49,6 +49,7 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         _("Line spacing"),
         {"compact": _("Compact"), "normal": _("Normal"), "relaxed": _("Relaxed")},
     ),
+    "chips": (_("Figures below replies"), {"shown": _("Show"), "hidden": _("Hide")}),
 }
 """What pages call the fields, and what one can choose for each."""
 

@@ -55,8 +55,9 @@ from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, inputs_for, turn_of
-from tavernkit.playground.story.prompting.replies import HeardReply, count_usage, make_reply, usage_of
+from tavernkit.playground.story.prompting.replies import HeardReply, count_usage, make_reply, reply_meter, usage_of
 from tavernkit.playground.story.runs.queries import check_tokens
+from tavernkit.playground.story.usage.ledger import Purpose
 from tavernkit.values import Value
 
 
@@ -211,9 +212,10 @@ async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:
     runtime, payload = work.runtime, work.claim.payload
     profile = read_profile(payload["profile"])
     story = await read_dry_run_story(work, profile)
-    models = CountedModels(StepModels(runtime, story.inputs.provider).ask)
+    purpose = Purpose(conversation_id=UUID(payload["conversation_id"]), kind="dry_run", job_id=work.claim.job_id)
+    models = CountedModels(StepModels(runtime, story.inputs.provider, purpose).ask)
     try:
-        return await _DryRun(work, story, models, with_reply=bool(payload["with_reply"])).run()
+        return await _DryRun(work, story, models, purpose, with_reply=bool(payload["with_reply"])).run()
     finally:
         await _count(runtime, UUID(payload["conversation_id"]), models)
 
@@ -221,8 +223,11 @@ async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:
 class _DryRun:
     """One dry run at work."""
 
-    def __init__(self, work: JobWork, story: DryRunStory, models: CountedModels, *, with_reply: bool) -> None:
+    def __init__(
+        self, work: JobWork, story: DryRunStory, models: CountedModels, purpose: Purpose, *, with_reply: bool
+    ) -> None:
         self._work = work
+        self._purpose = purpose
         self._story = story
         self._models = models
         self._with_reply = with_reply
@@ -288,7 +293,8 @@ class _DryRun:
     async def _ask(self, prompt: BuiltPrompt) -> str:
         heard = HeardReply()
         try:
-            hearing = heard.listen(self._work.runtime, prompt.inputs.provider, prompt.request)
+            meter = reply_meter(self._work.runtime, self._purpose, prompt)
+            hearing = heard.listen(self._work.runtime, prompt.inputs.provider, prompt.request, meter)
             await _unless_stopped(self._work, hearing)
         finally:
             if heard.text:

@@ -70,6 +70,7 @@ from tavernkit.playground.story.prompting.replies import count_usage, used_by_st
 from tavernkit.playground.story.runs.queries import active_run, check_tokens
 from tavernkit.playground.story.runs.requests import locked
 from tavernkit.playground.story.runs.storing import ReplyIds
+from tavernkit.playground.story.usage.ledger import Purpose
 from tavernkit.values import Value
 
 PIPELINES_KIND = "pipeline_run"
@@ -223,6 +224,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
             states.add((event.pipeline, event.step))
             await work.report(len(states))
 
+    purpose = Purpose(conversation_id=conversation_id, kind="step", job_id=work.claim.job_id)
     run = PipelineRunner(
         context,
         read=reader_again(
@@ -232,7 +234,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
             own_before_seq=end_seq,
         ),
         journal=DatabaseJournal(runtime, guard, until_seq=inputs.until_seq, is_leaving=lambda: work.is_leaving),
-        call=StepModels(runtime, inputs.provider).ask,
+        call=StepModels(runtime, inputs.provider, purpose).ask,
         clock=runtime.clock,
         ids=lambda: str(runtime.ids()),
         functions=runtime.functions,

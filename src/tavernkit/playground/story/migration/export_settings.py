@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import ParseError
 from tavernkit.migration.json_edit import REMOVED, JsonPath
 from tavernkit.migration.settings_file import merged_settings
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
     Persona,
@@ -22,14 +23,18 @@ from tavernkit.playground.base.database.models import (
     QuickReplyLink,
     QuickReplySet,
     ScriptList,
+    Space,
     User,
 )
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.characters.cards import fold
+from tavernkit.playground.story.chatfiles.messages import GROUP_FILE
 from tavernkit.playground.story.migration.export_defaults import note_changes, preset_changes
 from tavernkit.playground.story.migration.export_items import Exporting, worlds_of, written_json
 from tavernkit.playground.story.migration.export_paths import name_of, stem_of
+from tavernkit.playground.story.migration.group_files import read_group_file
+from tavernkit.playground.story.migration.groups import GROUP_TAGS
 from tavernkit.playground.story.migration.known_settings import FolderSettings, read_folder_settings
 from tavernkit.playground.story.paths.variables import check_variable, read_globals
 from tavernkit.playground.story.personas.files import BackedUp, Connection, write_backup
@@ -37,6 +42,7 @@ from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.personas.service import PLACE, is_picture_alone
 from tavernkit.playground.story.prompting.scripts import SILLYTAVERN
 from tavernkit.playground.story.quick_replies.queries import is_own_set
+from tavernkit.playground.story.spaces.marks import named_tags, tags_of
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject
 
@@ -95,12 +101,15 @@ class _Merger:
         self._file = LooseObject(document if isinstance(document, dict) else {}, ReportBuilder())
         self._keeps_all = keeps_all
         self._sets_here = {stem_of(self._plan.paths["quick_replies", id]) for id in self._plan.of("quick_replies")}
+        self._tag_ids = {fold(name): id for id, name in reversed(list(self._before.tag_names.items()))}
+        self._tag_places = count(len(self._file.items(TAGS)))
         self._changes: Changes = {}
 
     async def changes(self) -> Changes:
         """Values by their paths."""
         await self._personas()
         await self._tags()
+        await self._tags_of_groups()
         await self._books()
         await self._scripts()
         await self._variables()
@@ -178,8 +187,6 @@ class _Merger:
                 Character.owner_id == self._owner_id, Character.status == "ready"
             )
         )
-        ids = {fold(name): id for id, name in reversed(list(self._before.tag_names.items()))}
-        places = count(len(self._file.items(TAGS)))
         for id, names in rows:
             avatar = self._plan.avatar(id)
             before = self._before.tags_of(avatar or "")
@@ -189,12 +196,34 @@ class _Merger:
                 or {fold(name) for name in names} == {*map(fold, before.values())}
             ):
                 continue
-            for name in names:
-                if fold(name) not in ids:
-                    ids[fold(name)] = str(uuid5(self._owner_id, name))
-                    self._changes[TAGS, next(places)] = {"id": ids[fold(name)], "name": name, **_NEW_TAG}
-            kept = [tag for tag, name in before.items() if fold(name) in map(fold, names)]
-            self._changes[TAG_MAP, avatar] = list(dict.fromkeys([*kept, *(ids[fold(name)] for name in names)]))
+            self._put_tags(avatar, [tag for tag, name in before.items() if fold(name) in map(fold, names)], names)
+
+    async def _tags_of_groups(self) -> None:
+        """The same for spaces that are groups. Tags that there is no room for here stay in the file."""
+        groups = {space.id: space.path for space in self._plan.spaces if space.path}
+        viewer = Viewer(user_id=self._owner_id)
+        for space_id, path in groups.items():
+            space = await self._session.get_one(Space, space_id)
+            key = read_group_file(space.prompt_settings.get(GROUP_FILE) or {}, path).id
+            names = (await tags_of(self._session, viewer, [space_id])).get(space_id, ())
+            before, here = self._before.file.tag_map.get(key, ()), named_tags(names)
+            noted: dict[str, str] = space.prompt_settings.get(GROUP_TAGS, {})
+            known = {id: named_tags([name]).keys() for id, name in noted.items() if id in before}
+            gone = {id for id, keys in known.items() if keys.isdisjoint(here)}
+            new = [name for tag, name in here.items() if not any(tag in keys for keys in known.values())]
+            if gone or new:
+                self._put_tags(key, [id for id in before if id not in gone], new)
+
+    def _put_tags(self, key: str, kept: Sequence[str], names: Sequence[str]) -> None:
+        for name in names:
+            if fold(name) not in self._tag_ids:
+                self._tag_ids[fold(name)] = str(uuid5(self._owner_id, name))
+                self._changes[TAGS, next(self._tag_places)] = {
+                    "id": self._tag_ids[fold(name)],
+                    "name": name,
+                    **_NEW_TAG,
+                }
+        self._changes[TAG_MAP, key] = list(dict.fromkeys([*kept, *(self._tag_ids[fold(name)] for name in names)]))
 
     async def _books(self) -> None:
         everywhere = self._merged(self._before.file.global_books, self._plan.books_of(self._owner_id))

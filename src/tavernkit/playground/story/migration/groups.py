@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 from sqlalchemy import select
@@ -36,12 +37,17 @@ from tavernkit.playground.story.migration.chats import ChatHandler, PreparedChat
 from tavernkit.playground.story.migration.group_files import GroupFile, read_group_file, stem_of
 from tavernkit.playground.story.migration.group_files import group_bytes as group_bytes
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
+from tavernkit.playground.story.migration.known_settings import FolderSettings, known_settings
 from tavernkit.playground.story.migration.markers import touching
 from tavernkit.playground.story.migration.personas import connect_groups
 from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
+from tavernkit.playground.story.spaces.marks import MAX_TAGS, named_tags, store_tags, tag_key, tags_of
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
+
+GROUP_TAGS = "group_tags"
+"""Where a space notes the tags that its group has in the folder, by their ids, as far as there was room for them."""
 
 
 def set_group(space: Space, group: GroupFile, document: JsonObject) -> None:
@@ -51,6 +57,31 @@ def set_group(space: Space, group: GroupFile, document: JsonObject) -> None:
             with suppress(Refused):
                 apply_changes(space, read_patch({name: {key: value}}, "space"))
     space.prompt_settings = {**space.prompt_settings, GROUP_FILE: dict(document)}
+
+
+async def give_tags(session: AsyncSession, job: ImportJob, space: Space, tags: Mapping[str, str]) -> None:
+    """Give a space the tags that its group has got in the folder, and take away those that it has lost there."""
+    known: dict[str, str] = space.prompt_settings.get(GROUP_TAGS, {})
+    if tags == known:
+        return
+    gone = named_tags(name for id, name in known.items() if tags.get(id) != name)
+    new = [name for id, name in tags.items() if known.get(id) != name]
+    here = (await tags_of(session, job.viewer, [space.id])).get(space.id, ())
+    named = named_tags([*(tag for tag in here if tag_key(tag) not in gone), *new])
+    kept = dict(islice(named.items(), MAX_TAGS))
+    await store_tags(session, job.viewer, space.id, kept)
+    noted = {id: name for id, name in tags.items() if not named_tags([name]).keys().isdisjoint(kept)}
+    space.prompt_settings = {**space.prompt_settings, GROUP_TAGS: noted}
+
+
+async def give_groups_tags(session: AsyncSession, job: ImportJob, settings: FolderSettings) -> None:
+    """Give the groups that are here already the tags that the settings name."""
+    for space, path in await _groups(session, job):
+        document = space.prompt_settings.get(GROUP_FILE) or {}
+        tags = settings.tags_of(read_group_file(document, path).id)
+        if tags != space.prompt_settings.get(GROUP_TAGS, {}):
+            await session.refresh(space, with_for_update=True)
+            await give_tags(session, job, space, tags)
 
 
 @dataclass(eq=False)
@@ -124,6 +155,8 @@ class GroupHandler:
         set_group(home.space, group, prepared)
         await _arrange(session, job, home, group, cast)
         await connect_groups(session, job, {group.id: home.space.id})
+        if (settings := await known_settings(session, job)) is not None:
+            await give_tags(session, job, home.space, settings.tags_of(group.id))
         others = (await group_chats(session, job)).add(home.space.id, name, prepared, item.path)
         await session.flush()
         return ItemOutcome(

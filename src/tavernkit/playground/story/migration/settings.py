@@ -28,6 +28,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.migration.groups import give_groups_tags
 from tavernkit.playground.story.migration.items import ImportJob, Item, ItemHandler, ItemOutcome
 from tavernkit.playground.story.migration.known_settings import (
     FolderSettings,
@@ -99,7 +100,7 @@ HANDLERS: Mapping[FileKind, ItemHandler] = {"settings": SettingsHandler()}
 async def _store_about_characters(
     session: AsyncSession, job: ImportJob, settings: FolderSettings, before: FolderSettings
 ) -> list[str]:
-    """Give characters their tags and further lorebooks."""
+    """Give characters their tags and further lorebooks, and groups their tags."""
     cards = await _cards(session, job)
     stems = {stem_of(avatar): avatar for avatar in cards}
     extra = settings.file.extra_books
@@ -115,11 +116,12 @@ async def _store_about_characters(
             await give_settings(session, job, settings, row, avatar, before=before)
             tagged += bool(settings.tags_of(avatar))
         await session.flush()
+    await give_groups_tags(session, job, settings)
     notes: list[str] = []
     if tagged:
         notes.append(ngettext("{count} character has tags.", "{count} characters have tags.", tagged))
     if settings.file.tags:
-        notes.append(_("Colors and folders of tags, and tags of groups, are kept."))
+        notes.append(_("Colors and folders of tags are kept."))
     return notes
 
 

@@ -40,7 +40,6 @@ from tavernkit.artifacts.pipelines import (
     prompt_candidates,
     write_profile,
 )
-from tavernkit.artifacts.pipelines.model import Spent
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.sections import system_text
 from tavernkit.errors import StepFailed, TavernKitError
@@ -72,6 +71,8 @@ from tavernkit.playground.story.prompting.macros import expand_macros
 from tavernkit.playground.story.prompting.replies import HeardReply
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings
+from tavernkit.playground.story.usage.budgets import OverBudgetError
+from tavernkit.playground.story.usage.ledger import Meter, Purpose
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.reasoning import receive_reply
 from tavernkit.sillytavern.settings import ReasoningSettings
@@ -302,11 +303,13 @@ _NOT_UNDERSTOOD = (400, 404, 415, 422, 501)
 
 
 class StepModels:
-    """The models that the steps of one run may ask: the chat's, or one that a step names."""
+    """The models that the steps of one run may ask: the chat's, or one that a step names. `purpose` is what they ask
+    for."""
 
-    def __init__(self, runtime: Runtime, usual: Provider) -> None:
+    def __init__(self, runtime: Runtime, usual: Provider, purpose: Purpose) -> None:
         self._runtime = runtime
         self._usual = usual
+        self._purpose = purpose
 
     async def ask(self, request: ModelRequest) -> ModelAnswer:
         """The answer without any thoughts; StepFailed with the provider's sentence when there is none."""
@@ -320,27 +323,34 @@ class StepModels:
         )
         try:
             try:
-                return await self._answer(provider, question, request.spent)
+                return await self._answer(provider, question, request)
             except ModelError as error:
                 if request.json_schema is None or error.status not in _NOT_UNDERSTOOD:
                     raise
             # The answer is checked in any case, so a server that cannot be held to a schema does as well.
             plain = step_request(provider, request.messages, model=request.model, sampling=request.sampling)
-            return await self._answer(provider, plain, request.spent)
+            return await self._answer(provider, plain, request)
         except ModelError as error:
             raise StepFailed(str(error), code=error.code) from error
+        except OverBudgetError as error:
+            raise StepFailed(str(error), code="budget_exceeded") from error
 
-    async def _answer(self, provider: Provider, question: ChatRequest, spent: Spent) -> ModelAnswer:
+    async def _answer(self, provider: Provider, question: ChatRequest, request: ModelRequest) -> ModelAnswer:
         heard, was_refused = HeardReply(), False
+        purpose = self._purpose.with_(name=request.step)
+        meter = Meter(self._runtime, purpose, question, most_tokens=provider.response_tokens)
         try:
-            await heard.listen(self._runtime, provider, question)
+            await heard.listen(self._runtime, provider, question, meter)
+        except OverBudgetError:
+            was_refused = True
+            raise
         except ModelError:
             # Who says no before the first word has done nothing for it.
             was_refused = not heard.text
             raise
         finally:
             used = ModelUsage() if was_refused else _usage(question, heard.text, heard.finished)
-            spent(used)
+            request.spent(used)
         return ModelAnswer(
             text=storable(receive_reply(heard.text, _THOUGHTS).content),
             prompt_tokens=used.prompt_tokens,
@@ -404,11 +414,12 @@ class ReplySteps:
         self._is_leaving = is_leaving
         self._barrier: Barrier | None = None
         self.ids = ids
+        purpose = Purpose(conversation_id=claim.conversation_id, kind="step", run_id=claim.run_id)
         self._run = PipelineRunner(
             context,
             read=reader_before(runtime.database, inputs.reply_seq),
             journal=DatabaseJournal(runtime, claim, until_seq=inputs.until_seq, is_leaving=is_leaving),
-            call=StepModels(runtime, inputs.provider).ask,
+            call=StepModels(runtime, inputs.provider, purpose).ask,
             clock=runtime.clock,
             ids=lambda: str(runtime.ids()),
             functions=runtime.functions,

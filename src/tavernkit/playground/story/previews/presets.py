@@ -27,7 +27,6 @@ from tavernkit.playground.story.prompting.presets import (
     user_settings,
 )
 from tavernkit.playground.story.settings_schema.models import StorySettings
-from tavernkit.prompt.trace import TraceCollector
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.sillytavern import Story
 from tavernkit.sillytavern.presets import (
@@ -78,7 +77,7 @@ def _measure(inputs: PromptInputs, preset: ChatPreset | RisuSettings) -> PresetT
         known = {prompt.identifier for prompt in preset.prompts}
         context, _reply = budget_for(inputs.settings.llm, inputs.provider, preset.openai_max_context, None)
     else:
-        plan = build_on_risuai(inputs, chosen, variables, BuildHooks(), TraceCollector()).plan
+        plan = build_on_risuai(inputs, chosen, variables, BuildHooks()).plan
         known = {str(place) for place in range(len(preset.template or ()))}
         context, _reply = budget_for(inputs.settings.llm, inputs.provider, preset.max_context, None)
     parts: dict[str, int] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -23,7 +24,6 @@ from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
-    PromptBlock,
     PromptSnapshot,
     Run,
     Space,
@@ -43,15 +43,17 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.records import TEXT, PromptRecord, record_of
+from tavernkit.playground.story.prompting.records import REUSE, PromptDocument, document_of, fingerprint_of
+from tavernkit.playground.story.prompting.stored import read_document
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.playground.story.spaces.service import begin_story
 from tavernkit.prompt.parts import LoreCause
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import JsonObject, Value
 
 T = TypeVar("T")
 
@@ -125,10 +127,17 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
         new = await _read(session, viewer, after)
-        return tuple(_changes(old.blocks, new.blocks))
+        return tuple(changed_blocks(old.blocks, new.blocks))
 
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
+    snapshot, _conversation_id = await kept_snapshot(session, viewer, run_id)
+    document = await read_document(session, snapshot)
+    return prompt_of(document.with_reuse(snapshot.report), snapshot.fingerprint, run_id)
+
+
+async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> tuple[PromptSnapshot, UUID]:
+    """The row of a prompt and its conversation, for members of its space; for others there is none."""
     row = (
         await session.execute(
             select(PromptSnapshot, Run.conversation_id)
@@ -145,64 +154,25 @@ async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptProm
         raise not_found(_("prompt")) from None
     if access.member is None and access.level < Access.ADMINISTER:
         raise not_found(_("prompt"))
-    blocks: list[JsonObject] = snapshot.blocks["blocks"]
-    hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
-    kept = await session.scalars(select(PromptBlock).where(PromptBlock.sha256.in_(hashes)))
-    record = PromptRecord(
-        texts={row.sha256: row.content for row in kept},
-        blocks=snapshot.blocks,
-        request=snapshot.request,
-        report=snapshot.report,
-        fingerprint=snapshot.fingerprint,
-    )
-    return prompt_of(record, run_id)
+    return snapshot, conversation_id
 
 
-def prompt_of(record: PromptRecord, run_id: UUID | None = None) -> KeptPrompt:
-    """The prompt that a record is of, with its texts where they stood."""
-    texts = record.texts
+def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = None) -> KeptPrompt:
+    """The prompt that a document is of."""
     return KeptPrompt(
         run_id=run_id,
         blocks=tuple(
-            msgspec.convert({**block, "content": texts[block["sha256"]]}, KeptBlock)
-            for block in record.blocks["blocks"]
+            msgspec.convert({**block, "sha256": hashlib.sha256(str(block["content"]).encode()).hexdigest()}, KeptBlock)
+            for block in document.blocks
         ),
-        request={name: _with_texts(value, texts) for name, value in record.request.items()},
-        report=record.report,
-        fingerprint=record.fingerprint,
+        request=document.request,
+        report=document.report,
+        fingerprint=fingerprint,
     )
 
 
-def _hashes(value: Json) -> Iterator[str]:
-    key = _hash(value)
-    if key is not None:
-        yield key
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _hashes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _hashes(item)
-
-
-def _with_texts(value: Json, texts: Mapping[str, str]) -> Json:
-    key = _hash(value)
-    if key is not None:
-        return texts.get(key, value)
-    if isinstance(value, dict):
-        return {name: _with_texts(item, texts) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_with_texts(item, texts) for item in value]
-    return value
-
-
-def _hash(value: Json) -> str | None:
-    """The hash of the text that this stands for, if it stands for one."""
-    key = value.get(TEXT) if isinstance(value, dict) and len(value) == 1 else None
-    return key if isinstance(key, str) else None
-
-
-def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+def changed_blocks(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    """The blocks of two prompts, and which of them only one of the two has."""
     matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
     for kind, old, old_end, new, new_end in matcher.get_opcodes():
         if kind == "equal":
@@ -235,7 +205,11 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    return await _built(await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind))
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    document, fingerprint = await in_preview(lambda: _unsent(build_prompt(inputs)))
+    found = await measured(runtime, conversation_id, inputs, document)
+    report = {} if found is None else {REUSE: msgspec.to_builtins(found)}
+    return prompt_of(document.with_reuse(report), fingerprint)
 
 
 async def lore_in_conversation(
@@ -350,8 +324,17 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    # Without the times of its stages: whoever looks twice sees the same.
-    return await in_preview(lambda: prompt_of(record_of(build_prompt(inputs).with_(stages=()))))
+    return await in_preview(lambda: unsent_prompt(build_prompt(inputs)))
+
+
+def unsent_prompt(prompt: BuiltPrompt, run_id: UUID | None = None) -> KeptPrompt:
+    """A prompt that no model was sent, as people may see it; without the times of its stages: whoever looks twice sees
+    the same."""
+    return prompt_of(*_unsent(prompt), run_id)
+
+
+def _unsent(prompt: BuiltPrompt) -> tuple[PromptDocument, str]:
+    return document_of(prompt.with_(stages=())), fingerprint_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

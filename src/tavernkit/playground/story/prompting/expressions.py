@@ -18,6 +18,8 @@ from tavernkit.playground.story.paths.state import State, fold
 from tavernkit.playground.story.paths.variables import VARIABLES
 from tavernkit.playground.story.prompting.building import BuiltPrompt, step_request
 from tavernkit.playground.story.prompting.replies import HeardReply, StoredReply
+from tavernkit.playground.story.usage.ledger import Meter, Purpose
+from tavernkit.playground.story.usage.limits import OverLimitError
 
 ASKED_SECONDS = 20.0
 ASKED_CHARACTERS = 4_000
@@ -58,14 +60,14 @@ _WORDS: Mapping[str, str] = {
 
 
 async def choose_expression(
-    runtime: Runtime, prompt: BuiltPrompt, reply: StoredReply, emotions: Mapping[str, str]
+    runtime: Runtime, prompt: BuiltPrompt, reply: StoredReply, emotions: Mapping[str, str], purpose: Purpose
 ) -> tuple[Expression | None, Finished | None]:
     """The emotion beside a reply; and what asking for it has used, where the model was asked."""
     inputs = prompt.inputs
     named = named_emotion(reply.text, fold(inputs.state, (reply.state_delta,)), emotions)
     used: Finished | None = None
     if named is None and inputs.settings.display.expressions == "model":
-        named, used = await _asked(runtime, prompt, reply.text, emotions)
+        named, used = await _asked(runtime, prompt, reply.text, emotions, purpose)
     name = named or guessed_emotion(reply.text, emotions)
     return (None if name is None else Expression(name=name, sha256=emotions[name])), used
 
@@ -93,11 +95,13 @@ def _score(name: str, text: str) -> int:
 
 
 async def _asked(
-    runtime: Runtime, prompt: BuiltPrompt, text: str, emotions: Mapping[str, str]
+    runtime: Runtime, prompt: BuiltPrompt, text: str, emotions: Mapping[str, str], purpose: Purpose
 ) -> tuple[str | None, Finished | None]:
-    """What the model of the story says; nothing where it does not answer in time, or something else."""
+    """What the model of the story says; nothing where it does not answer in time, or something else, or where a budget
+    has no room for the question."""
+    provider = prompt.inputs.provider
     question = step_request(
-        prompt.inputs.provider,
+        provider,
         [
             Message(
                 role="system",
@@ -111,8 +115,9 @@ async def _asked(
     heard = HeardReply()
     try:
         async with asyncio.timeout(ASKED_SECONDS):
-            await heard.listen(runtime, prompt.inputs.provider, question)
-    except (TimeoutError, ModelError):
+            meter = Meter(runtime, purpose, question, most_tokens=provider.response_tokens)
+            await heard.listen(runtime, provider, question, meter)
+    except (TimeoutError, ModelError, OverLimitError):
         return None, heard.finished
     said = heard.text.lower()
     found = [name for name in emotions if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]

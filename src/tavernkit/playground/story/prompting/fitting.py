@@ -120,7 +120,7 @@ def _needed(plan: Plan, report: TrimReport) -> int:
 def fitting_prompt(inputs: PromptInputs) -> BuiltPrompt:
     """Build a prompt that is to be sent; raises PromptTooLargeError where it cannot be built small enough."""
     try:
-        return build_prompt(inputs)
+        return build_prompt(inputs, is_traced=True)
     except TokenBudgetExceeded as error:
         # RisuAI does not build such a prompt: all that is known of it is what it would be made of.
         raise _too_large(inputs, error.budget, error.actual, _ingredients(inputs)) from error

@@ -1,56 +1,87 @@
-"""Prompts that are kept: each text once, by its content, however many prompts it stands in.
-
-Prompts name their blocks inside JSON, so what is used is found by reading all prompts. That is done only where prompts
-have been removed since it was done last.
-"""
+"""Prompts that are kept: as documents in pieces, each once however many prompts it stands in."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Row, Text, delete, func, select, type_coerce
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import PromptPiece, PromptSnapshot, Run, SiteSetting
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
-from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.pieces import Packed, packed
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
-from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
+from tavernkit.playground.story.prompting.inputs import (
+    MAX_SENT_BYTES,
+    MAX_SENT_PICTURES,
+    MESSAGE_ID,
+    SWIPE_ID,
+    PromptInputs,
+)
+from tavernkit.playground.story.prompting.inputs_kept import InputsRecord, keep_inputs, kept_inputs
+from tavernkit.playground.story.prompting.on_risuai import card_of, lore_of
+from tavernkit.playground.story.prompting.presets import PRESET
+from tavernkit.playground.story.prompting.rows import LoreRow, MessageRow, PromptRows
+from tavernkit.playground.story.prompting.scripts import ScriptPlace, places_in
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
+from tavernkit.prompt.sources import Explanation, FromHistory, FromLore
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.values import Json, Value
+from tavernkit.risuai import RisuSettings as RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.values import Json, JsonObject, Value
+
+OMITTED = "pictures_omitted"
+"""The warning about pictures that a model did not get; and where a run that has ended well says how many."""
+
+NOT_SHARED = "not_shared"
+"""The warning about characters, lorebooks and presets that are not shared with the space."""
+
+LORE = "lore"
+"""Where a run that has ended well says how many entries of lorebooks were in its prompt."""
+
+ACTIVATION_FIELDS = ("book", "entry", "name")
+VERDICT_FIELDS = (*ACTIVATION_FIELDS, "sentence")
+ACTIVATED = "activated"
+"""The reason of every entry that is in the prompt, also where it stands inside another."""
+
+MOST_VERDICTS = 200
+"""Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
+
+
+REUSE = "reuse"
+"""Where the report of a prompt says what it has in common with the one before."""
+
+
+class KeptReuse(Value, frozen=True, kw_only=True):
+    """What a prompt has in common with the one of the run `before`, and what broke it: a `PrefixBreak` as JSON."""
+
+    before: UUID
+    common_tokens: int
+    total_tokens: int
+    share: float
+    broken_by: JsonObject | None
+
 
 SWEPT = "prompt_blocks_swept"
 """The setting that is there while no block can be unused; its value is the sweep that found out."""
 
 LOCK = 0x74617665726E01
 """Of PostgreSQL: shared by who writes a prompt, exclusive for who removes blocks. SQLite has one writer anyway."""
-
-PROMPTS_AT_ONCE = 100
-BLOCKS_AT_ONCE = 500
-LATE = timedelta(minutes=5)
-"""How much older than its commit the time of a prompt may be."""
-
-HASH = re.compile(r'"([0-9a-f]{64})"')
-BEGINNING_BYTES = 8
-"""So much of a hash is remembered; if two begin alike, one of them stays."""
 
 
 async def while_blocks_stay(session: AsyncSession) -> None:
@@ -66,172 +97,66 @@ async def note_removed_prompts(session: AsyncSession) -> None:
     )
 
 
-async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
-    """Remove the blocks that no prompt refers to; how many. Broken off anywhere, it is done again the next time."""
-    sweep: dict[str, object] = {"sweep": str(runtime.ids()), "is_over": False}
-    try:
-        async with runtime.database.write() as session:
-            last = await session.get(SiteSetting, SWEPT)
-            if last is not None and last.value["is_over"]:
-                return 0
-            await session.merge(SiteSetting(key=SWEPT, value=sweep, updated_at=runtime.clock()))
-    except IntegrityError:
-        # Another worker has begun at the same moment.
-        return 0
-    used = _UsedBlocks(since=runtime.clock() - LATE)
-    await _read_all(runtime, used, until)
-    removed, after = 0, ""
-    while not until.is_set():
-        page = select(PromptBlock.sha256).where(PromptBlock.sha256 > after).order_by(PromptBlock.sha256)
-        async with runtime.database.read() as session:
-            hashes = (await session.scalars(page.limit(BLOCKS_AT_ONCE))).all()
-        if not hashes:
-            await _note_end(runtime, sweep)
-            break
-        after = hashes[-1]
-        if unused := used.others(hashes):
-            removed += await _remove(runtime, unused, used)
-    return removed
+class PromptDocument(Value, frozen=True, kw_only=True):
+    """A prompt as it is kept: its blocks with their texts, the request, what is worth knowing about how it came about,
+    and where its characters come from, if that was followed, with the rows that are named there."""
 
+    blocks: list[JsonObject]
+    request: JsonObject
+    report: JsonObject
+    explanation: JsonObject | None = None
+    rows: PromptRows = PromptRows()
 
-class _UsedBlocks:
-    """The blocks that prompts refer to, as far as the prompts have been read.
-
-    Of prompts that are not older than `since`, it is remembered which have been: others may be written meanwhile.
-    """
-
-    def __init__(self, *, since: datetime) -> None:
-        self.since = since
-        self._beginnings: set[bytes] = set()
-        self._read: set[tuple[UUID, datetime]] = set()
-
-    def read(self, rows: Sequence[Row[UUID, datetime, str, str]]) -> None:
-        self._read |= {(run_id, moment) for run_id, moment, _, _ in rows if moment >= self.since}
-        self._beginnings |= {
-            _beginning(sha256) for _, _, *texts in rows for text in texts for sha256 in HASH.findall(text)
-        }
-
-    def has_read(self, run_id: UUID, moment: datetime) -> bool:
-        return (run_id, moment) in self._read
-
-    def others(self, hashes: Iterable[str]) -> list[str]:
-        return [sha256 for sha256 in hashes if _beginning(sha256) not in self._beginnings]
-
-
-async def _read_all(runtime: Runtime, used: _UsedBlocks, until: asyncio.Event) -> None:
-    after: UUID | None = None
-    while not until.is_set():
-        query = _PROMPTS.order_by(PromptSnapshot.run_id).limit(PROMPTS_AT_ONCE)
-        async with runtime.database.read() as session:
-            page = query if after is None else query.where(PromptSnapshot.run_id > after)
-            rows = (await session.execute(page)).all()
-        if not rows:
-            break
-        after = rows[-1][0]
-        await asyncio.to_thread(used.read, rows)
-
-
-async def _remove(runtime: Runtime, unused: Sequence[str], used: _UsedBlocks) -> int:
-    """Remove blocks, but for those that prompts refer to which were written since the prompts were read."""
-    recent = select(PromptSnapshot.run_id, PromptSnapshot.created_at).where(PromptSnapshot.created_at >= used.since)
-    async with runtime.database.write() as session:
-        if runtime.database.is_postgresql:
-            await session.execute(select(func.pg_advisory_xact_lock(LOCK)))
-        new = [run_id for run_id, moment in await session.execute(recent) if not used.has_read(run_id, moment)]
-        if new:
-            used.read((await session.execute(_PROMPTS.where(PromptSnapshot.run_id.in_(new)))).all())
-        gone = used.others(unused)
-        await session.execute(
-            delete(PromptBlock).where(PromptBlock.sha256.in_(gone)), execution_options={"synchronize_session": False}
-        )
-        return len(gone)
-
-
-async def _note_end(runtime: Runtime, sweep: dict[str, object]) -> None:
-    """Nothing is left to do, unless prompts were removed or another sweep was begun meanwhile."""
-    async with runtime.database.write() as session:
-        setting = await session.get(SiteSetting, SWEPT, with_for_update=True)
-        if setting is not None and setting.value == sweep:
-            setting.value, setting.updated_at = {**sweep, "is_over": True}, runtime.clock()
-
-
-def _beginning(sha256: str) -> bytes:
-    return bytes.fromhex(sha256[: 2 * BEGINNING_BYTES])
-
-
-_PROMPTS = select(
-    PromptSnapshot.run_id,
-    PromptSnapshot.created_at,
-    type_coerce(PromptSnapshot.blocks, Text),
-    type_coerce(PromptSnapshot.request, Text),
-)
-
-
-OMITTED = "pictures_omitted"
-"""The warning about pictures that a model did not get; and where a run that has ended well says how many."""
-
-NOT_SHARED = "not_shared"
-"""The warning about characters, lorebooks and presets that are not shared with the space."""
-
-LORE = "lore"
-"""Where a run that has ended well says how many entries of lorebooks were in its prompt."""
-
-TEXT = "$text"
-"""Stands, with its hash, for a text in a request; the text itself is kept like that of a block."""
-
-SHORT = 64
-"""A text that is not longer than its hash is kept where it stands."""
-
-VERDICT_FIELDS = ("book", "entry", "name", "sentence")
-ACTIVATED = "activated"
-"""The reason of every entry that is in the prompt, also where it stands inside another."""
-
-MOST_VERDICTS = 200
-"""Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
+    def with_reuse(self, report: JsonObject) -> PromptDocument:
+        """With what is kept beside it of what it has in common with the prompt before."""
+        return self.with_(report={**self.report, REUSE: report[REUSE]}) if REUSE in report else self
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash."""
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once, `reuse` what it has in
+    common with the one before. `inputs` is what it was built from, where it is to be built again."""
 
-    texts: Mapping[str, str]
-    blocks: dict[str, Any]
-    request: dict[str, Any]
+    packed: Packed
     report: dict[str, Any]
     fingerprint: str
+    inputs: InputsRecord | None = None
+    reuse: KeptReuse | None = None
+
+    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+        """The same, with what the prompt was built from."""
+        return self.with_(inputs=kept_inputs(prompt.inputs))
 
 
-def record_of(prompt: BuiltPrompt) -> PromptRecord:
+def document_of(prompt: BuiltPrompt) -> PromptDocument:
     """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses, and of
     artifacts that people must not see only a hash."""
-    texts: dict[str, str] = {}
     plan, provider = prompt.plan, prompt.inputs.provider
     estimate = prompt.inputs.estimator.estimate
     shown = plan.with_(blocks=redacted_blocks(plan.blocks))
     request = prompt.request
     if shown.blocks != plan.blocks:
         request = model_request(prompt.inputs, shown, has_samplers=prompt.chosen.has_samplers)
-    return PromptRecord(
-        blocks={
-            "blocks": [
-                {
-                    "sha256": _kept(storable(visible.content), texts),
-                    "role": block.role,
-                    "name": None if block.name is None else storable(block.name),
-                    "slot": block.slot,
-                    "source": presentable(dict(block.source)),
-                    "lore": _entries_in(block),
-                    "tokens": estimate(block.content, provider.model) + sum(map(attachment_tokens, block.attachments)),
-                    "pictures": [_picture(one) for one in block.attachments],
-                }
-                for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
-            ]
-        },
+    explanation = explanation_of(prompt) if prompt.is_traced else None
+    return PromptDocument(
+        blocks=[
+            {
+                "content": storable(visible.content),
+                "role": block.role,
+                "name": None if block.name is None else storable(block.name),
+                "slot": block.slot,
+                "source": presentable(dict(block.source)),
+                "lore": _entries_in(block),
+                "tokens": estimate(block.content, provider.model) + sum(map(attachment_tokens, block.attachments)),
+                "pictures": [_picture(one) for one in block.attachments],
+            }
+            for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
+        ],
         request={
             "provider": provider.name,
             "kind": provider.kind,
             "dialect": dialect_of(provider),
             "generation_type": prompt.inputs.generation_type,
-            **{name: _by_hash(value, texts, _placeholders(plan)) for name, value in _sent(request).items()},
+            **{name: _without_pictures(value, _placeholders(plan)) for name, value in _sent(request).items()},
         },
         report={
             "trimming": None if plan.trim_report is None else _trimming(plan.trim_report),
@@ -245,9 +170,123 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
-        texts=texts,
-        fingerprint=fingerprint(_sent(prompt.request)),
+        explanation=None if explanation is None else kept_form(explanation),
+        rows=PromptRows() if explanation is None else rows_of(prompt, explanation),
     )
+
+
+def explanation_of(prompt: BuiltPrompt) -> Explanation:
+    """Where the characters of a prompt come from; of artifacts that people must not see, only a hash."""
+    plan = prompt.plan
+    return prompt.built.with_(plan=plan.with_(blocks=redacted_blocks(plan.blocks))).explain()
+
+
+def record_of(prompt: BuiltPrompt, document: PromptDocument | None = None) -> PromptRecord:
+    """The prompt, as it is written down; its document is made if it is not there."""
+    verdicts = (verdict for verdict in prompt.built.result.lore if verdict.is_activated)
+    return PromptRecord(
+        packed=packed(msgspec.to_builtins(document or document_of(prompt))),
+        report={"platform": prompt.platform, "lore": [_verdict(one, ACTIVATION_FIELDS) for one in verdicts]},
+        fingerprint=fingerprint_of(prompt),
+    )
+
+
+def fingerprint_of(prompt: BuiltPrompt) -> str:
+    """The same for the same request."""
+    return fingerprint(_sent(prompt.request))
+
+
+def kept_form(explanation: Explanation) -> JsonObject:
+    """The explanation as JSON in which a span has the length of its text instead of the text."""
+    written: dict[str, Any] = dict(explanation.to_dict())
+    written["messages"] = [
+        {**message, "spans": [{**span, "text": len(span["text"])} for span in message["spans"]]}
+        for message in written["messages"]
+    ]
+    return written
+
+
+def rows_of(prompt: BuiltPrompt, explanation: Explanation) -> PromptRows:
+    """The rows that the sources of a prompt are."""
+    inputs = prompt.inputs
+    named = {source for message in explanation.messages for span in message.spans for source in span.source.named()}
+    told = {source.message for source in named if isinstance(source, FromHistory)}
+    lore = {(source.book, source.entry) for source in named if isinstance(source, FromLore)}
+    books = {book for book, _ in lore}
+    is_risuai, stored = prompt.platform == "risuai", inputs.presets.preset
+    return PromptRows(
+        characters=inputs.cast.ids,
+        books={} if is_risuai else {book: id for book, id in inputs.books.ids.items() if book in books},
+        card_books=_card_books(inputs, is_risuai=is_risuai),
+        entries=tuple(one for one in _entries_on_risuai(inputs) if (one.book, one.entry) in lore) if is_risuai else (),
+        presets=_presets(prompt),
+        prompts=tuple(one.identifier for one in stored.prompts) if isinstance(stored, ChatPreset) else (),
+        persona_id=inputs.cast.persona_id,
+        messages=tuple(one for one in _messages(inputs) if one.place in told),
+        scripts=_scripts(prompt),
+        artifacts={
+            one.artifact.tag: one.artifact.id
+            for one in inputs.candidates
+            if one.artifact.tag and one.artifact.access == "persisted"
+        },
+    )
+
+
+def _messages(inputs: PromptInputs) -> Iterator[MessageRow]:
+    window = list(inputs.history)
+    for place, message in enumerate(window, start=len(inputs.history) - len(window)):
+        swipe_id = message.metadata.get(SWIPE_ID)
+        yield MessageRow(
+            place=place,
+            message_id=UUID(str(message.metadata[MESSAGE_ID])),
+            swipe_id=None if swipe_id is None else UUID(str(swipe_id)),
+        )
+
+
+def _card_books(inputs: PromptInputs, *, is_risuai: bool) -> dict[str, UUID]:
+    """The book in the speaker's card, under the name that the platform gives it."""
+    own, id = inputs.books.own, inputs.cast.voice.character_id
+    if own is None or id is None:
+        return {}
+    if is_risuai:
+        return {inputs.cast.character.name: id}
+    name = own.name or f"(character book {len(inputs.books.character) + 1})"
+    return {} if name in inputs.books.ids else {name: id}
+
+
+def _entries_on_risuai(inputs: PromptInputs) -> Iterator[LoreRow]:
+    """The entries of lorebooks, which are the chat's there, and numbered behind those of the card."""
+    before = len(card_of(inputs).lore)
+    for book in lore_of(inputs):
+        lorebook_id = inputs.books.ids.get(str(book.name))
+        for number, entry in enumerate(book.entries, start=before):
+            if lorebook_id is not None:
+                yield LoreRow(book="chat", entry=str(number), lorebook_id=lorebook_id, uid=entry.id)
+        before += len(book.entries)
+
+
+def _presets(prompt: BuiltPrompt) -> dict[str, UUID]:
+    """The stored presets that count, by what they are; a preset of another kind of completion does not."""
+    presets, chosen = prompt.inputs.presets, prompt.chosen
+    counts = (
+        isinstance(presets.preset, RisuSettings | ChatPreset) if prompt.platform == "risuai" else chosen.has_samplers
+    )
+    return {kind: id for kind, id in presets.ids.items() if kind != PRESET or counts}
+
+
+def _scripts(prompt: BuiltPrompt) -> tuple[ScriptPlace, ...]:
+    """The scripts whose name only one of those in use has."""
+    inputs = prompt.inputs
+    places = [*inputs.scripts.places]
+    id, preset_id = inputs.cast.voice.character_id, _presets(prompt).get(PRESET)
+    if prompt.platform == "sillytavern":
+        if id is not None:
+            places += places_in(inputs.cast.character.extensions, "character", id)
+        if preset_id is not None:
+            places += places_in(prompt.chosen.preset.extensions, "preset", preset_id)
+    places = [place for place in places if place.kind == prompt.platform]
+    count = Counter(place.name for place in places)
+    return tuple(place for place in places if count[place.name] == 1)
 
 
 def lore_in(prompt: BuiltPrompt) -> int:
@@ -261,50 +300,54 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     Whoever waits here for a text that another transaction is just writing then holds nothing that the other one needs.
     """
     await while_blocks_stay(session)
-    known = set(await session.scalars(select(PromptBlock.sha256).where(PromptBlock.sha256.in_(record.texts))))
-    missing = [{"sha256": key, "content": text} for key, text in sorted(record.texts.items()) if key not in known]
+    pieces = record.packed.pieces
+    known = set(await session.scalars(select(PromptPiece.key).where(PromptPiece.key.in_(pieces))))
+    missing = [
+        {"key": key, "links": piece.links, "data": piece.data}
+        for key, piece in sorted(pieces.items())
+        if key not in known
+    ]
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        await session.execute(insert(PromptBlock).on_conflict_do_nothing(), missing)
+        await session.execute(insert(PromptPiece).on_conflict_do_nothing(), missing)
+    found = record.reuse
     snapshot = PromptSnapshot(
         run_id=run_id,
-        blocks=record.blocks,
-        request=record.request,
-        report=record.report,
+        root=record.packed.root,
+        report=record.report if found is None else {**record.report, REUSE: presentable(msgspec.to_builtins(found))},
         fingerprint=record.fingerprint,
         created_at=now,
     )
     before = await session.get(PromptSnapshot, run_id)
     if before is None:
         session.add(snapshot)
-    elif (before.blocks, before.request) != (record.blocks, record.request):
+    elif before.root != snapshot.root:
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
+    if found is not None:
+        figures = {"common_tokens": found.common_tokens, "compared_tokens": found.total_tokens}
+        await session.execute(
+            update(Run).where(Run.id == run_id).values(figures), execution_options={"synchronize_session": False}
+        )
+    if record.inputs is not None:
+        await keep_inputs(session, run_id, record.inputs)
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:
     return {name: value for name, value in msgspec.structs.asdict(request).items() if name != "attempts"}
 
 
-def _kept(text: str, texts: dict[str, str]) -> str:
-    key = hashlib.sha256(text.encode()).hexdigest()
-    texts[key] = text
-    return key
-
-
-def _by_hash(value: Json, texts: dict[str, str], pictures: Mapping[str, str]) -> Json:
-    """The value with each longer text in it replaced by its hash, and each picture by what it is."""
+def _without_pictures(value: Json, pictures: Mapping[str, str]) -> Json:
+    """The value with what each picture is in its place."""
     match value:
-        case str() if len(value) > SHORT:
+        case str():
             head, comma, data = value.rpartition(",")
-            if data in pictures:
-                return f"{head}{comma}{pictures[data]}"
-            return {TEXT: _kept(value, texts)}
+            return f"{head}{comma}{pictures[data]}" if data in pictures else value
         case dict():
-            return {key: _by_hash(item, texts, pictures) for key, item in value.items()}
+            return {key: _without_pictures(item, pictures) for key, item in value.items()}
         case list() | tuple():
-            return [_by_hash(item, texts, pictures) for item in value]
+            return [_without_pictures(item, pictures) for item in value]
         case _:
             return value
 
@@ -395,13 +438,14 @@ def _entries_in(block: Block) -> list[Json]:
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
     ordered = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
-    return [
-        {
-            **{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS},
-            "reason": ACTIVATED if verdict.is_activated else verdict.reason,
-        }
-        for verdict in ordered[:MOST_VERDICTS]
-    ]
+    return [_verdict(verdict, VERDICT_FIELDS) for verdict in ordered[:MOST_VERDICTS]]
+
+
+def _verdict(verdict: LoreVerdict, fields: Iterable[str]) -> dict[str, Json]:
+    return {
+        **{name: storable(getattr(verdict, name)) for name in fields},
+        "reason": ACTIVATED if verdict.is_activated else verdict.reason,
+    }
 
 
 def _trimming(report: TrimReport) -> dict[str, Json]:

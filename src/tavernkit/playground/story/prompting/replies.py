@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from contextlib import aclosing
 from typing import TypedDict
@@ -21,6 +22,7 @@ from tavernkit.playground.story.paths.injections import with_used
 from tavernkit.playground.story.paths.variables import GlobalChanges
 from tavernkit.playground.story.paths.writing import REASONING
 from tavernkit.playground.story.prompting.building import BuiltPrompt, global_changes, state_changes
+from tavernkit.playground.story.usage.ledger import Meter, Purpose
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 
@@ -30,6 +32,7 @@ class Usage(Value, frozen=True, kw_only=True):
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int | None = None
     cost: float | None = None
 
 
@@ -41,7 +44,20 @@ def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage
     return Usage(
         prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
         completion_tokens=prompt.inputs.estimator.estimate(text, model) if written is None else written,
+        cached_tokens=None if finished is None else finished.cached_tokens,
         cost=None if finished is None else finished.cost,
+    )
+
+
+def reply_meter(runtime: Runtime, purpose: Purpose, prompt: BuiltPrompt) -> Meter:
+    """Measures the question that a prompt is."""
+    report = prompt.plan.trim_report
+    return Meter(
+        runtime,
+        purpose,
+        prompt.request,
+        most_tokens=prompt.inputs.provider.response_tokens,
+        count_prompt=None if report is None else lambda: report.final_tokens,
     )
 
 
@@ -81,11 +97,16 @@ class HeardReply:
         self.text, self.thoughts = "", ""
         self.finished: Finished | None = None
 
-    async def listen(self, runtime: Runtime, provider: Provider, request: ChatRequest) -> None:
-        """Ask the model, and hear it out."""
-        async with aclosing(runtime.models.client_for(provider).stream(request)) as events:
-            async for event in events:
-                self.take(event)
+    async def listen(self, runtime: Runtime, provider: Provider, request: ChatRequest, meter: Meter) -> None:
+        """Ask the model, and hear it out; OverBudgetError where a budget has no room for the question."""
+        await meter.reserve()
+        try:
+            async with aclosing(runtime.models.client_for(provider).stream(request)) as events:
+                async for event in events:
+                    self.take(event)
+        finally:
+            # Whoever is tired of waiting cancels this, and what was used counts all the same.
+            await asyncio.shield(meter.settle(self.text + self.thoughts, self.finished))
 
     def take(self, event: ModelEvent) -> None:
         """Hear the next piece; without NUL, which PostgreSQL's text cannot hold."""
@@ -132,7 +153,9 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     if not text.strip():
         sentence = _("The model sent an empty reply. Retry or choose another model.")
         raise ModelError(sentence, code="empty_response")
-    changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
+    result = prompt.built.result
+    layout = result.layout_state if isinstance(result, SillyTavernResult) else None
+    changes = state_changes(inputs.state, reply.variables["local"], result.timed, layout)
     return StoredReply(
         text=text,
         reasoning=storable(reply.reasoning),

@@ -35,13 +35,21 @@ from tavernkit.playground.story.access.access import (
 from tavernkit.playground.story.pipelines.reports import run_around
 from tavernkit.playground.story.prompting.fitting import check_fits, fitting_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, inputs_for, turn_of
-from tavernkit.playground.story.prompting.replies import HeardReply, Usage, count_usage, make_reply, usage_of
+from tavernkit.playground.story.prompting.replies import (
+    HeardReply,
+    Usage,
+    count_usage,
+    make_reply,
+    reply_meter,
+    usage_of,
+)
 from tavernkit.playground.story.runs.planner import RunKind, plan_run, stop_run
 from tavernkit.playground.story.runs.queries import active_round, active_run, check_tokens, last_run, run_for
 from tavernkit.playground.story.runs.requests import check_is_here, locked
 from tavernkit.playground.story.runs.rounds import end_round, go_on, switch_automation_off, turn_taken
 from tavernkit.playground.story.runs.service import end_if_left
 from tavernkit.playground.story.runs.storing import ReplyIds, store_reply
+from tavernkit.playground.story.usage.ledger import Purpose
 from tavernkit.values import Json
 
 _OVER = ("failed", "canceled")
@@ -202,7 +210,8 @@ async def write_candidates(work: JobWork) -> dict[str, Any]:
     runtime, payload = work.runtime, work.claim.payload
     conversation_id, count = UUID(payload["conversation_id"]), int(payload["count"])
     turns = [await _inputs(work, conversation_id, UUID(payload["member_id"]), index) for index in range(count)]
-    asking = {asyncio.create_task(_ask(runtime, inputs)): index for index, inputs in enumerate(turns)}
+    purpose = Purpose(conversation_id=conversation_id, kind="suggestion", job_id=work.claim.job_id)
+    asking = {asyncio.create_task(_ask(runtime, inputs, purpose)): index for index, inputs in enumerate(turns)}
     candidates: dict[int, dict[str, Json]] = {}
     try:
         while asking:
@@ -228,11 +237,11 @@ async def _inputs(work: JobWork, conversation_id: UUID, member_id: UUID, index: 
         return await inputs_for(session, turn, work.runtime.clock())
 
 
-async def _ask(runtime: Runtime, inputs: PromptInputs) -> tuple[str, Usage]:
+async def _ask(runtime: Runtime, inputs: PromptInputs, purpose: Purpose) -> tuple[str, Usage]:
     prompt = await asyncio.to_thread(fitting_prompt, inputs)
     check_fits(prompt)
     heard = HeardReply()
-    await heard.listen(runtime, inputs.provider, prompt.request)
+    await heard.listen(runtime, inputs.provider, prompt.request, reply_meter(runtime, purpose, prompt))
     reply = await asyncio.to_thread(make_reply, prompt, heard.text, heard.thoughts)
     return reply.text, usage_of(prompt, heard.text, heard.finished)
 

@@ -29,11 +29,13 @@ from tavernkit.playground.story.paths.pictures import Expression
 from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.prompting.replies import Usage, count_usage
+from tavernkit.playground.story.prompting.streams_kept import StreamRecord, keep_stream
 from tavernkit.playground.story.runs.planner import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
+from tavernkit.playground.story.usage.ledger import Measured
 from tavernkit.values import Json, Value
 
 INTERRUPTED = stored(
@@ -188,7 +190,9 @@ async def finish_run(
     metadata: Mapping[str, Any] | None = None,
     state_delta: Mapping[str, Json] | None = None,
     usage: Usage | None = None,
+    measured: Measured | None = None,
     prompt: PromptRecord | None = None,
+    stream: StreamRecord | None = None,
     model: str | None = None,
     debug: dict[str, Any] | None = None,
     ids: ReplyIds | None = None,
@@ -223,6 +227,8 @@ async def finish_run(
             await _end(session, run, "succeeded", now, dismissed=True)
         if usage is not None:
             await count_usage(session, owner_id, space_id, claim.conversation_id, usage)
+        if measured is not None:
+            await measured.meter.record(session, owner_id, measured.spent)
         message = await store_reply(
             session,
             runtime,
@@ -243,6 +249,8 @@ async def finish_run(
             await turn_taken(session, runtime, conversation, run, message)
         if prompt is not None:
             await keep_prompt(session, claim.run_id, prompt, now)
+        if stream is not None:
+            await keep_stream(session, claim.run_id, stream, now)
         return message
 
 

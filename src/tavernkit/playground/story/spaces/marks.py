@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import delete, func, select
@@ -39,20 +39,30 @@ async def pin_space(runtime: Runtime, viewer: Viewer, space_id: UUID, *, pinned:
 
 async def tag_space(runtime: Runtime, viewer: Viewer, space_id: UUID, tags: Sequence[str]) -> list[str]:
     """Give a space these tags in the person's own list, in place of those that it has there."""
+    if len(named := named_tags(tags)) > MAX_TAGS:
+        raise Refused("too_long", _("A story has at most {limit} tags.", limit=MAX_TAGS))
+    async with runtime.database.write() as session:
+        await space_for(session, space_id, viewer, Access.READ, lock=True)
+        await store_tags(session, viewer, space_id, named)
+    return list(named.values())
+
+
+async def store_tags(session: AsyncSession, viewer: Viewer, space_id: UUID, named: Mapping[str, str]) -> None:
+    """Let a space have these tags, by their keys, and no others."""
+    await session.execute(delete(StoryTag).where(StoryTag.user_id == viewer.user_id, StoryTag.space_id == space_id))
+    session.add_all(
+        StoryTag(user_id=viewer.user_id, space_id=space_id, key=key, position=position, tag=tag)
+        for position, (key, tag) in enumerate(named.items())
+    )
+
+
+def named_tags(tags: Iterable[str]) -> dict[str, str]:
+    """Tags as they are stored, each once, by their keys."""
     named: dict[str, str] = {}
     for tag in tags:
         if name := titled(tag, "", limit=TAG_CHARACTERS):
             named.setdefault(tag_key(name), name)
-    if len(named) > MAX_TAGS:
-        raise Refused("too_long", _("A story has at most {limit} tags.", limit=MAX_TAGS))
-    async with runtime.database.write() as session:
-        await space_for(session, space_id, viewer, Access.READ, lock=True)
-        await session.execute(delete(StoryTag).where(StoryTag.user_id == viewer.user_id, StoryTag.space_id == space_id))
-        session.add_all(
-            StoryTag(user_id=viewer.user_id, space_id=space_id, key=key, position=position, tag=tag)
-            for position, (key, tag) in enumerate(named.items())
-        )
-    return list(named.values())
+    return named
 
 
 def tag_key(tag: str) -> str:

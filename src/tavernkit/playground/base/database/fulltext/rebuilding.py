@@ -1,13 +1,14 @@
-"""Indexing everything anew: step by step, each in a transaction of its own, from where the last one ended."""
+"""Indexing everything anew, and merging the pieces of the index: step by step, each in a transaction of its own."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.base import Row
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 REBUILD = "search_rebuild"
 """The setting that says how far indexing is; it is there until everything is indexed."""
+
+_MERGED_PAGES = 64
+_MERGE = text("INSERT INTO search_index (search_index, rank) VALUES ('merge', :pages)")
 
 _MODELS: Sequence[type[Row]] = (*NOUNS, TextContent)
 _START = {"model": 0, "after": UUID(int=0).hex}
@@ -56,6 +60,26 @@ async def rebuild(database: Database, clock: Callable[[], datetime]) -> AsyncIte
             done = await _step(session, state)
             state.updated_at = clock()
         yield done
+
+
+async def merge_pieces(database: Database, until: asyncio.Event) -> None:
+    """Of SQLite: make one piece of those that the index is in, since words of what was deleted stand in them until
+    then."""
+    if database.is_postgresql:
+        return
+    pages = -_MERGED_PAGES  # of all pieces; what is begun is continued by positive numbers
+    while not until.is_set():
+        async with database.write() as session:
+            before = await _changes(session)
+            await session.execute(_MERGE, {"pages": pages})
+            # The request itself is one.
+            if await _changes(session) - before < 2:
+                return
+        pages = _MERGED_PAGES
+
+
+async def _changes(session: AsyncSession) -> int:
+    return int(await session.scalar(text("SELECT total_changes()")) or 0)
 
 
 async def _step(session: AsyncSession, state: SiteSetting) -> int:

@@ -127,10 +127,16 @@ def _reason(message: LooseObject) -> str | None:
 
 def _counts(usage: LooseObject) -> Counts:
     cached = count(usage, "cache_read_input_tokens")
+    written = count(usage, "cache_creation_input_tokens")
     fresh = count(usage, "input_tokens")
     # A later event may repeat a part of the figures; the sum is right only where the first of them is there.
-    prompt = None if fresh is None else tokens_in_all(fresh, cached, count(usage, "cache_creation_input_tokens"))
-    return Counts(prompt_tokens=prompt, completion_tokens=count(usage, "output_tokens"), cached_tokens=cached)
+    prompt = None if fresh is None else tokens_in_all(fresh, cached, written)
+    return Counts(
+        prompt_tokens=prompt,
+        completion_tokens=count(usage, "output_tokens"),
+        cached_tokens=cached,
+        cache_write_tokens=written,
+    )
 
 
 ANTHROPIC = ProviderKind(

@@ -1,0 +1,61 @@
+"""Where the characters of a prompt come from: of one that was sent, and of the one that would be sent now."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.previews.service import PreviewKind, in_preview, kept_snapshot, next_inputs
+from tavernkit.playground.story.previews.source_links import SourceLink, links_of
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.records import explanation_of, rows_of
+from tavernkit.playground.story.prompting.rows import PromptRows
+from tavernkit.playground.story.prompting.stored import explanation_in, read_document
+from tavernkit.prompt.sources import Explanation
+from tavernkit.values import Value
+
+
+class ExplainedPrompt(Value, frozen=True, kw_only=True):
+    """Where a prompt comes from, and the rows that the viewer may open among its sources."""
+
+    explanation: Explanation
+    links: tuple[SourceLink, ...]
+
+
+async def read_explanation(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Explanation:
+    """Where the prompt of a run comes from, for those who may see the prompt."""
+    return (await read_explained(runtime, viewer, run_id)).explanation
+
+
+async def read_explained(runtime: Runtime, viewer: Viewer, run_id: UUID) -> ExplainedPrompt:
+    """Where the prompt of a run comes from, with links, for those who may see the prompt."""
+    async with runtime.database.read() as session:
+        snapshot, conversation_id = await kept_snapshot(session, viewer, run_id)
+        document = await read_document(session, snapshot)
+        explanation = explanation_in(document)
+        links = await links_of(session, viewer, conversation_id, explanation, document.rows)
+    return ExplainedPrompt(explanation=explanation, links=links)
+
+
+async def preview_explanation(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> ExplainedPrompt:
+    """Where the prompt that would be sent now comes from; for members of the space."""
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    explanation, rows = await in_preview(lambda: _explained(inputs))
+    async with runtime.database.read() as session:
+        links = await links_of(session, viewer, conversation_id, explanation, rows)
+    return ExplainedPrompt(explanation=explanation, links=links)
+
+
+def _explained(inputs: PromptInputs) -> tuple[Explanation, PromptRows]:
+    prompt = build_prompt(inputs, is_traced=True)
+    explanation = explanation_of(prompt)
+    return explanation, rows_of(prompt, explanation)
