@@ -103,19 +103,12 @@ def _id(text: str) -> UUID | None:
 
 
 def _settings(given: Sequence[str]) -> dict[str, dict[str, Json]]:
-    """Settings by group and name; a value is JSON, or else a text."""
-    found: dict[str, dict[str, Json]] = {}
-    for setting in given:
-        path, equals, text = setting.partition("=")
-        group, dot, name = path.strip().partition(".")
-        if not (equals and dot and name):
-            raise UsageError(f"--set takes group.name=value, such as world_info.depth=5, not {setting!r}.")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        found.setdefault(group, {})[name] = value
-    return found
+    from tavernkit.prompt.what_if import read_settings
+
+    try:
+        return read_settings(given)
+    except ValueError as error:
+        raise UsageError(f"--set takes group.name=value, such as world_info.depth=5, not {error}.") from None
 
 
 def _off(given: Sequence[str]) -> dict[str, list[Json]]:
@@ -270,9 +263,12 @@ def _turn(prepared: PreparedBuild, place: int, previous: MeasuredPrompt | None) 
     if previous is not None:
         inputs["variables"] = previous.built.result.variables_store()
     built = build_prepared(prepared._replace(story=story, inputs=inputs))
-    estimator, model = default_estimator(), prepared.inputs["model"]
-    before = None if previous is None else previous.built
-    return measured(built, lambda text: estimator.estimate(text, model), previous=before)
+    return measured(
+        built,
+        estimator=default_estimator(),
+        model=prepared.inputs["model"],
+        previous=None if previous is None else previous.built,
+    )
 
 
 def _show(printer: Printer, report: WhatIfReport) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.message import Message
-from tavernkit.values import JsonObject, Value
+from tavernkit.prompt.reuse import reuse
+from tavernkit.prompt.tokens import TokenEstimator
+from tavernkit.values import Json, JsonObject, Value
 
 PER_TOKENS = 1_000_000.0
 
@@ -82,16 +85,35 @@ class MeasuredPrompt(Value, frozen=True, kw_only=True):
     figures: PromptFigures
 
 
-Count = Callable[[str], int]
+def read_settings(given: Iterable[str]) -> dict[str, dict[str, Json]]:
+    """Settings as people write them, `group.name=value`, by group and name; a value is JSON, or else a text. Raises
+    ValueError with what is not a setting."""
+    found: dict[str, dict[str, Json]] = {}
+    for setting in given:
+        path, equals, text = setting.partition("=")
+        group, dot, name = path.strip().partition(".")
+        if not (equals and dot and name):
+            raise ValueError(setting)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text.strip()
+        found.setdefault(group, {})[name] = value
+    return found
 
 
 def measured(
-    built: Built[Any], count: Count, *, previous: Built[Any] | None = None, price: float | None = None
+    built: Built[Any],
+    *,
+    estimator: TokenEstimator,
+    model: str | None = None,
+    previous: Built[Any] | None = None,
+    price: float | None = None,
 ) -> MeasuredPrompt:
-    """A build in figures; `price` is what a million tokens of a prompt cost."""
+    """A build in figures, beside that of the turn before; `price` is what a million tokens of a prompt cost."""
     plan, report = built.plan, built.plan.trim_report
-    tokens = sum(count(message.content) for message in plan.messages) if report is None else report.final_tokens
-    reuse = None if previous is None else reused_share(previous.plan.messages, plan.messages, count)
+    tokens = sum(plan.tokens(estimator, model).values()) if report is None else report.final_tokens
+    share = None if previous is None else reuse(previous, built, estimator=estimator, model=model).share
     return MeasuredPrompt(
         built=built,
         figures=PromptFigures(
@@ -99,7 +121,7 @@ def measured(
             budget=None if report is None else report.budget_tokens,
             entries=len(_active(built)),
             evictions=0 if report is None else len(report.evictions),
-            reuse=reuse,
+            reuse=share,
             cost=None if price is None else tokens * price / PER_TOKENS,
         ),
     )
@@ -142,25 +164,6 @@ def _totals(figures: Sequence[PromptFigures]) -> WhatIfTotals:
         evictions=sum(one.evictions for one in figures),
         reuse=sum(shares) / len(shares) if shares else None,
         cost=sum(costs) if costs else None,
-    )
-
-
-def reused_share(before: Sequence[Message], after: Sequence[Message], count: Count) -> float:
-    """The share of a prompt's tokens that it begins with as another one."""
-    total = sum(count(message.content) for message in after)
-    common = 0
-    for old, new in zip(before, after, strict=False):
-        if (old.role, old.name, old.content) != (new.role, new.name, new.content):
-            if (old.role, old.name) == (new.role, new.name):
-                common += count(new.content[: _common_length(old.content, new.content)])
-            break
-        common += count(new.content)
-    return min(common / total, 1.0) if total else 1.0
-
-
-def _common_length(one: str, other: str) -> int:
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
 
 

@@ -99,6 +99,7 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
         around = await runs_around(session, [run.id for run in runs])
     return {
         "panel": panel_view(*entered, "runs"),
+        "conversation_id": conversation_id,
         "runs": tuple(_line(run, names, around.get(run.id)) for run in runs),
     }
 

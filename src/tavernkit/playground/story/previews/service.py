@@ -43,7 +43,7 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import REUSE, PromptDocument, document_of, fingerprint_of
@@ -206,7 +206,7 @@ async def preview_prompt(
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
-    document, fingerprint = await in_preview(lambda: _unsent(inputs))
+    document, fingerprint = await in_preview(lambda: _unsent(build_prompt(inputs)))
     found = await measured(runtime, conversation_id, inputs, document)
     report = {} if found is None else {REUSE: msgspec.to_builtins(found)}
     return prompt_of(document.with_reuse(report), fingerprint)
@@ -324,18 +324,17 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    return await in_preview(lambda: unsent_prompt(inputs))
+    return await in_preview(lambda: unsent_prompt(build_prompt(inputs)))
 
 
-def unsent_prompt(inputs: PromptInputs, run_id: UUID | None = None) -> KeptPrompt:
-    """The prompt that is built from this, as people may see it; without the times of its stages: whoever looks twice
-    sees the same."""
-    return prompt_of(*_unsent(inputs), run_id)
+def unsent_prompt(prompt: BuiltPrompt, run_id: UUID | None = None) -> KeptPrompt:
+    """A prompt that no model was sent, as people may see it; without the times of its stages: whoever looks twice sees
+    the same."""
+    return prompt_of(*_unsent(prompt), run_id)
 
 
-def _unsent(inputs: PromptInputs) -> tuple[PromptDocument, str]:
-    prompt = build_prompt(inputs).with_(stages=())
-    return document_of(prompt), fingerprint_of(prompt)
+def _unsent(prompt: BuiltPrompt) -> tuple[PromptDocument, str]:
+    return document_of(prompt.with_(stages=())), fingerprint_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC
 
@@ -33,7 +33,6 @@ from tavernkit.playground.story.prompting.cast import Platform, platform_for
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
-from tavernkit.prompt.context import Context
 from tavernkit.prompt.trace import Instrumenter, TraceCollector, TraceStage
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
@@ -355,8 +354,6 @@ def build_prompt(
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
-    if inputs.off:
-        hooks.before_trimming(lambda ctx: _leave_out(ctx, inputs.off))
     if before_trimming is not None:
         hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
@@ -375,15 +372,6 @@ def build_prompt(
         stages=_stages(built.plan, watch),
         is_traced=is_traced,
     )
-
-
-def _leave_out(ctx: Context, off: Collection[str]) -> None:
-    """Take the blocks with these slots, or of these sources, out of a build."""
-    ctx.blocks = [
-        block
-        for block in ctx.blocks
-        if block.slot not in off and f"{block.source.get('stage')}/{block.source.get('id')}" not in off
-    ]
 
 
 def _stages(plan: Plan, watch: TraceCollector | None) -> tuple[TraceStage, ...]:

@@ -328,8 +328,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     decides, and `estimator` counts tokens as the model does. `replaces` is the message of which the reply becomes
     another swipe, `continued` the text that it goes on with. `until_seq` is the number of the last message that was
     read. `candidates` are the artifacts that may be told, `injections` all those of the conversation, also those that
-    were used. `scripts` are those that stand beside cards and presets. `off` are parts that somebody tries without:
-    slots of blocks, or their stage and id, as `history/message:3`.
+    were used. `scripts` are those that stand beside cards and presets.
     """
 
     generation_type: str
@@ -353,7 +352,6 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     limits: ReplyLimits = ReplyLimits()
     scripts: OwnScripts = OwnScripts()
     pictures: HistoryPictures = HistoryPictures()
-    off: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> tuple[str, ...]:

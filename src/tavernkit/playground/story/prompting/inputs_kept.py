@@ -7,6 +7,7 @@ tokenizer files are named, not kept: they stay as long as messages and providers
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -65,9 +66,9 @@ class UnreadableInputsError(TavernKitError):
 
 
 class KeptDocument(Value, frozen=True, kw_only=True):
-    """A document, compressed; whether it names others."""
+    """A document as JSON; whether it names others."""
 
-    content: bytes
+    written: bytes
     has_parts: bool = False
 
 
@@ -346,8 +347,8 @@ class _Writer:
         return tuple(map(self._book, books))
 
     def _book(self, book: Book) -> str:
-        key, content = _book_document(SameBook(book))
-        self.documents[key] = KeptDocument(content=content)
+        key, written = _book_document(SameBook(book))
+        self.documents[key] = KeptDocument(written=written)
         return key
 
     def _candidate(self, candidate: PromptCandidate) -> str:
@@ -396,8 +397,8 @@ class _Writer:
         return (text,) if len(text) <= SHORT else self._put(text)
 
     def _put(self, value: object, *, has_parts: bool = False) -> str:
-        key, content = _document(value)
-        self.documents[key] = KeptDocument(content=content, has_parts=has_parts)
+        key, written = _document(value)
+        self.documents[key] = KeptDocument(written=written, has_parts=has_parts)
         return key
 
 
@@ -407,12 +408,12 @@ def _written(row: object, kind: type[W]) -> W:
 
 
 def _document(value: object) -> tuple[str, bytes]:
-    """A document's hash, and its compressed JSON."""
+    """A document's hash, and its JSON."""
     written = _bytes(msgspec.to_builtins(value, enc_hook=_as_text))
-    return hashlib.sha256(written).hexdigest(), zlib.compress(written)
+    return hashlib.sha256(written).hexdigest(), written
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _book_document(same: SameBook) -> tuple[str, bytes]:
     """The document of a lorebook, made once for each version of it: it may be larger than all else."""
     return _document(same.book)
@@ -438,15 +439,19 @@ async def keep_inputs(session: AsyncSession, run_id: UUID, record: InputsRecord)
     """Write down what the prompt of a run was built from,; the prompt is written already."""
     query = select(models.InputDocument.sha256).where(models.InputDocument.sha256.in_(record.documents))
     known = set(await session.scalars(query))
-    missing = [
-        {"sha256": key, **msgspec.structs.asdict(document)}
-        for key, document in sorted(record.documents.items())
-        if key not in known
-    ]
+    new = {key: document for key, document in sorted(record.documents.items()) if key not in known}
+    missing = await asyncio.to_thread(_rows, new)
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
         await session.execute(insert(models.InputDocument).on_conflict_do_nothing(), missing)
     await session.merge(models.PromptInputRecord(run_id=run_id, content=record.content))
+
+
+def _rows(documents: Mapping[str, KeptDocument]) -> list[dict[str, Any]]:
+    return [
+        {"sha256": key, "content": zlib.compress(document.written), "has_parts": document.has_parts}
+        for key, document in documents.items()
+    ]
 
 
 async def hashes_in(session: AsyncSession, contents: Iterable[bytes]) -> set[str]:

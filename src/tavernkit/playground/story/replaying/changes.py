@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Character, characters
 from tavernkit.errors import TavernKitError
+from tavernkit.hooks import BuildHook
 from tavernkit.lore import Book, read_book
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.languages import gettext as _
@@ -20,8 +21,11 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, SameBook
 from tavernkit.playground.story.presets.queries import AnyPreset, decode_preset, preset_for, read_file
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.settings_schema.resolving import Changes, changed_settings, read_patch
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.unsent import made_of
 from tavernkit.risuai import RisuSettings
 from tavernkit.sillytavern.groups import StoryGroup
 from tavernkit.sillytavern.presets import ChatPreset
@@ -78,7 +82,7 @@ class WhatIf(StrictModel):
     blocks_off: list[Name] = Field(
         default=[],
         max_length=MAX_OFF,
-        description="Blocks by slot, or by stage and id as their source names them: `history/message:3`.",
+        description="Blocks by slot, or by id as their source names it: `message:3`.",
     )
 
 
@@ -158,8 +162,12 @@ class TriedChange:
             books=self._books(books, own),
             cast=cast.with_(character=character, group=_with_member(cast.group, cast.avatar, character)),
             presets=presets.with_(preset=_without_prompts(change.preset or presets.preset, change.prompts_off)),
-            off=change.blocks_off | change.prompts_off,
         )
+
+    def build(self, inputs: PromptInputs) -> BuiltPrompt:
+        """Build a prompt from this, which was changed already."""
+        off = self._change.blocks_off | self._change.prompts_off
+        return build_prompt(inputs, before_trimming=_without_blocks(off) if off else None)
 
     def _books(self, books: BooksInPlay, own: Book | None) -> BooksInPlay:
         used = {book.name for book in (*books.everywhere, *books.character, *books.chat, *books.persona)}
@@ -186,6 +194,15 @@ class TriedChange:
             entries = (entry.with_(enabled=False) if entry.id in off else entry for entry in book.entries)
             self._made[same] = book.with_(entries=tuple(entries))
         return self._made[same]
+
+
+def _without_blocks(off: frozenset[str]) -> BuildHook:
+    """A hook that leaves out the blocks with these slots, or made of parts with these names."""
+
+    def leave_out(ctx: Context) -> None:
+        ctx.blocks = [block for block in ctx.blocks if block.slot not in off and not off.issuperset(made_of(block))]
+
+    return leave_out
 
 
 def _with_member(group: StoryGroup | None, avatar: str, character: Character) -> StoryGroup | None:

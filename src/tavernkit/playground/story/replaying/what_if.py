@@ -41,7 +41,7 @@ from tavernkit.playground.story.previews.service import (
     read_prompt,
     unsent_prompt,
 )
-from tavernkit.playground.story.prompting.building import LORE_TIMERS, build_prompt, timer, timers_in
+from tavernkit.playground.story.prompting.building import LORE_TIMERS, BuiltPrompt, build_prompt, timer, timers_in
 from tavernkit.playground.story.prompting.fitting import part_name
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.inputs_kept import KnownParts, inputs_from
@@ -170,7 +170,7 @@ async def changed_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, change:
     async with runtime.database.read() as session:
         tried = TriedChange(await prepared(session, viewer, change))
     inputs, _price = await _kept_inputs(runtime, run_id, KnownParts())
-    return await in_preview(lambda: unsent_prompt(tried.on(inputs), run_id))
+    return await in_preview(lambda: unsent_prompt(tried.build(tried.on(inputs)), run_id))
 
 
 class _Chain:
@@ -181,10 +181,10 @@ class _Chain:
         self._before: MeasuredPrompt | None = None
         self._after: MeasuredPrompt | None = None
 
-    def turn(self, inputs: PromptInputs, price: float | None) -> tuple[TurnChange, PromptInputs]:
-        """Build the next turn twice; what is different, and what the second prompt was built from."""
-        changed = self._tried.on(self._with_timers(inputs))
-        self._before = _measured(inputs, self._before, price)
+    def turn(self, inputs: PromptInputs, price: float | None) -> tuple[TurnChange, BuiltPrompt]:
+        """Build the next turn twice; what is different, and the second prompt."""
+        changed = self._tried.build(self._tried.on(self._with_timers(inputs)))
+        self._before = _measured(build_prompt(inputs), self._before, price)
         self._after = _measured(changed, self._after, price)
         return turn_change(self._before, self._after, name=lambda slot: str(part_name(slot, {}))), changed
 
@@ -201,11 +201,11 @@ class _Chain:
         return inputs.with_(state=state)
 
 
-def _measured(inputs: PromptInputs, previous: MeasuredPrompt | None, price: float | None) -> MeasuredPrompt:
-    model = inputs.provider.model
+def _measured(prompt: BuiltPrompt, previous: MeasuredPrompt | None, price: float | None) -> MeasuredPrompt:
     return measured(
-        build_prompt(inputs).built,
-        lambda text: inputs.estimator.estimate(text, model),
+        prompt.built,
+        estimator=prompt.inputs.estimator,
+        model=prompt.inputs.provider.model,
         previous=None if previous is None else previous.built,
         price=price,
     )
