@@ -34,7 +34,11 @@ def test_an_entry_tells_who_called_it() -> None:
     [
         (entry("", "x"), "no_keys", "has no keys and is not always active"),
         (entry("moon", "x"), "no_key", "none of its keys was found"),
-        (entry("sea", "@@additional_keys moon\nx"), "no_additional_key", "“sea” was found in message 1, but not “moon”"),
+        (
+            entry("sea", "@@additional_keys moon\nx"),
+            "no_additional_key",
+            "“sea” was found in message 1, but not “moon”",
+        ),
         (
             entry("sea", "x", secondary_key="moon", selective=True),
             "no_secondary_key",
