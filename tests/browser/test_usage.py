@@ -76,6 +76,7 @@ def test_a_budget_stops_the_story_says_so_and_is_raised(
 def looked_at(page: Page, pictures: Path, name: str) -> None:
     """The page can be used on a phone, and without seeing it."""
     assert_accessible(page)
+    show(page, DESKTOP)
     page.screenshot(path=pictures / f"{name}.png", full_page=True)
     show(page, PHONE)
     page.screenshot(path=pictures / f"{name}_phone.png", full_page=True)
