@@ -22,6 +22,7 @@ import FrameDialog from "./controllers/frame_dialog"
 import Help from "./controllers/help"
 import ImportDrop from "./controllers/import_drop"
 import ImportProgress from "./controllers/import_progress"
+import Inspector from "./controllers/inspector"
 import KeptOpen from "./controllers/kept_open"
 import KeyRecorder from "./controllers/key_recorder"
 import LiveForm from "./controllers/live_form"
@@ -108,6 +109,7 @@ application.register("frame-dialog", FrameDialog)
 application.register("help", Help)
 application.register("import-drop", ImportDrop)
 application.register("import-progress", ImportProgress)
+application.register("inspector", Inspector)
 application.register("kept-open", KeptOpen)
 application.register("key-recorder", KeyRecorder)
 application.register("live-form", LiveForm)

@@ -5,7 +5,9 @@ type SubmitStart = CustomEvent<{ formSubmission: { submitter?: HTMLElement } }>
 export function keepFocus(): void {
   let pressed = ""
   document.addEventListener("turbo:submit-start", (event) => {
-    pressed = (event as SubmitStart).detail.formSubmission.submitter?.id ?? ""
+    // A form that sends itself, such as a draft, is pressed by nobody.
+    const { submitter } = (event as SubmitStart).detail.formSubmission
+    if (submitter) pressed = submitter.id
   })
   document.addEventListener("turbo:before-stream-render", ({ detail }) => {
     const { render } = detail
@@ -15,7 +17,10 @@ export function keepFocus(): void {
     }
   })
   // What is drawn while the button is still disabled leaves it the focus, which the browser takes away a frame later.
-  document.addEventListener("turbo:submit-end", giveBack)
+  document.addEventListener("turbo:submit-end", () => {
+    giveBack()
+    requestAnimationFrame(() => requestAnimationFrame(giveBack))
+  })
 
   function giveBack(): void {
     if (pressed && document.activeElement === document.body) document.getElementById(pressed)?.focus()

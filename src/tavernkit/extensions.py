@@ -26,6 +26,7 @@ from tavernkit.values import Value
 GROUP = "tavernkit.extensions"
 
 _PACKAGE = Path(__file__).parent
+_loaded: dict[str, Extension] = {}
 
 
 class Extension(Value, frozen=True, kw_only=True):
@@ -50,7 +51,14 @@ def load_extensions(modules: Iterable[str] = ()) -> tuple[Extension, ...]:
     for entry in found:
         wanted.setdefault(entry.module, entry)
     registries = _registries()
-    return tuple(_load(entry, registries) for entry in wanted.values())
+    loaded = tuple(_load(entry, registries) for entry in wanted.values())
+    _loaded.update((extension.module, extension) for extension in loaded)
+    return loaded
+
+
+def loaded_extensions() -> tuple[str, ...]:
+    """The extensions of this process by name, each with the package that brought it, if any, and its version."""
+    return tuple(f"{one.name} ({one.package})" if one.package else one.name for one in _loaded.values())
 
 
 def _named(module: str) -> EntryPoint:

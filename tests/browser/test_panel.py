@@ -78,7 +78,10 @@ def test_a_run_is_looked_at_and_back_leads_to_the_chat(story: Story) -> None:
     page.locator("#panel_tab_runs").click()
     page.locator(".run-row-name a").first.click()
     page.wait_for_url("**/runs/*")
+    page.get_by_role("link", name="Exact request").click()
     expect(page.get_by_role("heading", name="Raw request")).to_be_visible()
+    page.go_back()
+    page.wait_for_url(lambda url: "tab=" not in url)
     page.go_back()
     expect(page.get_by_role("heading", name="Latest runs")).to_be_visible()
 

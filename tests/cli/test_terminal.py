@@ -1,9 +1,10 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.cli.output import plain, shorten, to_json_bytes
+from tavernkit.cli.output import Printer, plain, shorten, to_json_bytes
 from tests.strategies import json_values, texts
 
 
@@ -37,3 +38,12 @@ def test_any_value_is_a_json_document_and_valid_utf_8(value: object) -> None:
 
 def test_what_json_cannot_say_becomes_null() -> None:
     assert json.loads(to_json_bytes({"a": [float("nan"), float("inf"), 1.5]})) == {"a": [None, None, 1.5]}
+
+
+def test_lines_of_a_table_end_with_their_last_word(capsys: pytest.CaptureFixture[str]) -> None:
+    Printer().table(("file", "what"), [("a.png", "short"), ("long name.png", "a much longer sentence")])
+    assert capsys.readouterr().out.splitlines() == [
+        "file           what",
+        "a.png          short",
+        "long name.png  a much longer sentence",
+    ]

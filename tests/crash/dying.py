@@ -15,7 +15,7 @@ from tests.crash.stages import Place, Stage
 from tests.crash.turns import Story, Turn
 from tests.support.hanging import wait_until
 
-__all__ = ["crash", "die_everywhere"]
+__all__ = ["SWEEPING", "crash", "die_everywhere"]
 
 TIMED = {"extend_leases", "checkpoint_run"}
 """What a timer writes while a reply goes on: such a reply is held until it has been written."""

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.crash.checking import find_problems
+from tests.crash.dying import SWEEPING
 from tests.crash.moving import Moved, Mover
 from tests.crash.stages import Place, Stage
 from tests.support.hanging import wait_until
 
-# What timers write; leases have tests of their own.
-TIMED = {"extend_leases", "extend_job_lease", "reap_jobs", "sweep"}
+# What timers write; leases and sweeps have tests of their own.
+TIMED = {"extend_leases", "extend_job_lease", "reap_jobs", *SWEEPING}
 
 
 def test_whoever_moves_a_folder_in_dies_at_every_write(

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 ROWS_OF_EACH = 3
 """Of the rows that are saved or loaded, so many are died at: the first, the last and some between."""
-DEATHS = 5
+DEATHS = 3
 """So many deaths for each kind of database in `make test`."""
 
 

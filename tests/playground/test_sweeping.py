@@ -21,13 +21,13 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.jobs.service import enqueue_job, request_cancel
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.pieces import packed
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.service import create_conversation, delete_conversation
 from tavernkit.playground.story.messages.service import add_swipe, delete_swipe, edit_message
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
-from tavernkit.playground.story.prompting.pieces import packed
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.search.documents import SearchFilters
 from tavernkit.playground.story.search.queries import search

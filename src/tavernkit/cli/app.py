@@ -12,6 +12,7 @@ from tavernkit.cli import (
     card,
     chat,
     conformance,
+    diff,
     explain,
     exporting,
     extensions,
@@ -20,7 +21,9 @@ from tavernkit.cli import (
     playground,
     preset,
     prompt,
+    replay,
     tokens,
+    what_if,
 )
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
@@ -58,6 +61,9 @@ app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("build")(build.build_request)
 app.command("explain")(explain.explain_request)
+app.command("diff")(diff.compare_requests)
+app.command("replay")(replay.replay_run)
+app.command("what-if")(what_if.try_change)
 app.command("extensions")(extensions.list_extensions)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)

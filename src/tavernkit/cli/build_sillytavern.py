@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -22,6 +23,7 @@ from tavernkit.errors import StrictModeError
 from tavernkit.macros import Variables
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.prompt.built import Built
+from tavernkit.reading import ImportReport
 from tavernkit.sillytavern import AuthorsNote, QuietPrompt, SillyTavernResult, Story, unsent_prompts, with_templates
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.chat_completion.scene import chosen_dialect
@@ -30,8 +32,38 @@ from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts, read_regex_scripts
 
 
+class PreparedBuild(NamedTuple):
+    """The files, put together as SillyTavern would have them."""
+
+    story: Story
+    inputs: BuildInputs
+    preset: ChatPreset | TextPreset
+    dialect: str
+    context_file: str
+    chat: LoadedChat
+    reports: Sequence[ImportReport]
+
+
 def build_sillytavern(options: BuildOptions) -> BuiltRequest:
-    """Read the files, put together as SillyTavern would have them, and build the request.
+    """Read the files, and build the request."""
+    prepared = prepare_sillytavern(options)
+    built = build_prepared(prepared, trace=options.is_traced)
+    preset = prepared.preset
+    return BuiltRequest(
+        plan=built.plan,
+        explanation=built.explain() if options.is_traced else None,
+        dialect=prepared.dialect,
+        model=prepared.inputs["model"],
+        completion="chat" if isinstance(preset, ChatPreset) else "text",
+        generation_type=options.generation_type,
+        messages=prepared.chat.messages,
+        notes=file_notes(prepared.reports),
+        unsent_prompts=unsent_prompts(preset, built) if options.explain and isinstance(preset, ChatPreset) else (),
+    )
+
+
+def prepare_sillytavern(options: BuildOptions) -> PreparedBuild:
+    """Read the files, put together as SillyTavern would have them.
 
     Without a card there is the example's story; without a chat, a new one with its greeting.
     """
@@ -85,18 +117,7 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
         reports=reports,
     )
     context_file = setup.context_file or ("" if options.settings is None else display_name(options.settings))
-    built = _build(story, inputs, context_file=context_file, trace=options.is_traced)
-    return BuiltRequest(
-        plan=built.plan,
-        explanation=built.explain() if options.is_traced else None,
-        dialect=dialect,
-        model=model,
-        completion="chat" if isinstance(preset, ChatPreset) else "text",
-        generation_type=options.generation_type,
-        messages=chat.messages,
-        notes=file_notes(reports),
-        unsent_prompts=unsent_prompts(preset, built) if options.explain and isinstance(preset, ChatPreset) else (),
-    )
+    return PreparedBuild(story, inputs, preset, dialect, context_file, chat, reports)
 
 
 def _usual_preset(settings: SettingsFile, *, is_for_text: bool) -> ChatPreset | TextPreset:
@@ -158,11 +179,12 @@ def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
     return chosen
 
 
-def _build(story: Story, inputs: BuildInputs, *, context_file: str, trace: bool) -> Built[SillyTavernResult]:
+def build_prepared(prepared: PreparedBuild, *, trace: bool = False) -> Built[SillyTavernResult]:
+    """Build the request."""
     try:
-        return sillytavern.build(story=story, trace=trace, **inputs)
+        return sillytavern.build(story=prepared.story, trace=trace, **prepared.inputs)
     except MacroError as error:
         # Only a strict build minds a macro, and what a strict build minds is a failed check.
         raise StrictModeError(str(error)) from error
     except InvalidContextTemplateError as error:
-        raise FileError(context_file, error) from error
+        raise FileError(prepared.context_file, error) from error

@@ -55,11 +55,17 @@ explain_request = command_of(_explain_request, ExplainOptions)
 
 
 def _print(explanation: Explanation) -> None:
+    from tavernkit.cli.explain_page import left_out_tables
+
     printer = Printer()
     for message in explanation.messages:
         printer.line(f"{message.role}:", "bold")
         printer.table(
             ("text", "source"), [(shorten(span.text, _TEXT_WIDTH) or "⏎", str(span.source)) for span in message.spans]
         )
+        printer.line()
+    for heading, columns, rows in left_out_tables(explanation):
+        printer.line(f"{heading}:", "bold")
+        printer.table(columns, rows)
         printer.line()
     printer.line(str(explanation.coverage))

@@ -8,7 +8,7 @@ from tavernkit.cli.output import JsonOption, Printer, present
 from tavernkit.extensions import Extension, load_extensions
 
 SETTING = "TAVERNKIT_EXTENSIONS"
-USED_BY = frozenset({"build", "card", "chat", "explain", "lore", "prompt", "tokens"})
+USED_BY = frozenset({"build", "card", "chat", "explain", "lore", "prompt", "replay", "tokens", "what-if"})
 """The commands that extensions may add to; the application loads them itself."""
 
 KINDS = {

@@ -95,7 +95,12 @@ class Printer:
             table.add_column(column, justify="right" if numeric else "left", overflow="fold")
         for row in kept:
             table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else plain(cell)) for cell in row))
-        self._console.print(table)
+        if self._console.is_terminal:
+            self._console.print(table)
+            return
+        # Blanks up to the end of the longest line of all would be most of a file.
+        for line in self._console.render_lines(table, pad=False):
+            self._console.print("".join(segment.text for segment in line).rstrip(), soft_wrap=True)
 
     def notes(self, notes: Sequence[Note]) -> None:
         """Print what reading a file converted, ignored or wants to say."""

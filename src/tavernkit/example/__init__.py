@@ -7,7 +7,7 @@ from importlib.resources import files
 from tavernkit.characters import Character, User, load
 from tavernkit.prompt.message import Message
 
-__all__ = ["LOREBOOK", "OTTOLINE", "PRESET", "TANSY", "character", "history", "read", "user"]
+__all__ = ["LOREBOOK", "OTTOLINE", "PRESET", "TANSY", "WINTER_FERRY", "character", "history", "read", "user"]
 
 OTTOLINE = "ottoline.json"
 """The card of who keeps the dead-letter office at the end of tram line nine."""
@@ -17,6 +17,9 @@ LOREBOOK = "line_nine.json"
 """What both of them know about the place."""
 PRESET = "storyteller.json"
 """A system prompt that is short enough for a small model and says enough to a large one."""
+
+WINTER_FERRY = "winter_ferry.json"
+"""Another story, of 40 turns: its card, lorebook, preset, person, author's note, and what was said in each turn."""
 
 
 def read(name: str) -> bytes:

@@ -263,6 +263,12 @@ class Context:
         if self.warning_handler is not None:
             self.warning_handler(warning)
 
+    def note(self, code: str, message: str, **where: Any) -> None:
+        """Record what this build does otherwise than usual because it was asked to; a strict build goes on, too."""
+        if (code, message) not in self._told:
+            self._told.add((code, message))
+            self.warnings.append(BuildWarning(code=code, message=message, stage=self.current_stage, where=where))
+
     def _warn_of_broken(self, report: ImportReport) -> None:
         """Tell what a reader has found broken in a file."""
         if self.strict:

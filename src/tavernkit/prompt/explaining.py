@@ -27,7 +27,11 @@ PROMPT = "prompt"
 def explained(plan: Plan, findings: Findings, *, is_one_text: bool) -> Explanation:
     """The blocks that are sent, each as a message, or all of them as one text; and what is not sent."""
     blocks = plan.enabled_blocks
-    messages = (_message(PROMPT, blocks),) if is_one_text else tuple(_message(block.role, [block]) for block in blocks)
+    messages = (
+        (explained_message(PROMPT, blocks),)
+        if is_one_text
+        else tuple(explained_message(block.role, [block]) for block in blocks)
+    )
     return Explanation(
         messages=messages,
         lore=tuple(findings.lore),
@@ -38,7 +42,8 @@ def explained(plan: Plan, findings: Findings, *, is_one_text: bool) -> Explanati
     )
 
 
-def _message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
+def explained_message(role: str, blocks: Sequence[Block]) -> ExplainedMessage:
+    """The blocks as one message."""
     return ExplainedMessage(
         role=role,
         content="".join(block.content for block in blocks),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from tavernkit.characters.character import Character, User
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.reasons import EntryCount, ExplainedEntry, FactGroup
+from tavernkit.prompt.reasons import EntryCount, ExplainedEntry, FactGroup, LoreCause, NearMiss
 from tavernkit.values import Json, JsonObject, Value
 
 MOST_ENTRIES = 500
@@ -120,21 +121,40 @@ def variable_facts(variables: Mapping[str, JsonObject]) -> list[FactGroup]:
     return [FactGroup(kind="variable", values=dict(list(known.items())[:MOST_VARIABLES]))]
 
 
-def listed(entries: Sequence[ExplainedEntry]) -> tuple[list[ExplainedEntry], list[EntryCount]]:
-    """As many verdicts as are listed, in their order, activated entries and near misses before others; and how many
-    others there are."""
-    if len(entries) <= MOST_ENTRIES:
-        return list(entries), []
-    ranked = sorted(range(len(entries)), key=lambda place: _rank(entries[place]))
-    chosen = set(ranked[:MOST_ENTRIES])
-    left = Counter(entry.reason for place, entry in enumerate(entries) if place not in chosen)
-    counts = [EntryCount(reason=reason, count=count) for reason, count in sorted(left.items())]
-    return [entry for place, entry in enumerate(entries) if place in chosen], counts
+class Verdict(Protocol):
+    """What every platform knows of an entry."""
+
+    @property
+    def is_activated(self) -> bool: ...
+
+    @property
+    def near_miss(self) -> NearMiss | None: ...
+
+    @property
+    def lore_cause(self) -> LoreCause | None: ...
+
+    @property
+    def reason(self) -> str: ...
 
 
-def _rank(entry: ExplainedEntry) -> int:
-    if entry.is_activated:
+V = TypeVar("V", bound=Verdict)
+
+
+def listed(
+    verdicts: Sequence[V], explain: Callable[[V], ExplainedEntry]
+) -> tuple[list[ExplainedEntry], list[EntryCount]]:
+    """As many entries as are listed, in their order, activated ones and near misses before others; and how many others
+    there are."""
+    if len(verdicts) <= MOST_ENTRIES:
+        return [explain(verdict) for verdict in verdicts], []
+    ranks = [_rank(verdict) for verdict in verdicts]
+    chosen = set(sorted(range(len(verdicts)), key=ranks.__getitem__)[:MOST_ENTRIES])
+    left = Counter(str(verdict.reason) for place, verdict in enumerate(verdicts) if place not in chosen)
+    counts = msgspec.convert([{"reason": reason, "count": left[reason]} for reason in sorted(left)], list[EntryCount])
+    return [explain(verdict) for place, verdict in enumerate(verdicts) if place in chosen], counts
+
+
+def _rank(verdict: Verdict) -> int:
+    if verdict.is_activated:
         return 0
-    if entry.cause is not None or entry.near_miss is not None:
-        return 1
-    return 2
+    return 1 if verdict.near_miss is not None or verdict.lore_cause is not None else 2

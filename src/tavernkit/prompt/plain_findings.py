@@ -32,7 +32,7 @@ def plain_findings(ctx: Context, variables: Mapping[str, JsonObject]) -> Finding
 
     @cache
     def entries() -> tuple[list[ExplainedEntry], list[EntryCount]]:
-        return ([], []) if result is None else listed(list(_entries(_books(books, character), result, said)))
+        return ([], []) if result is None else listed(list(_entries(_books(books, character), result, said)), _itself)
 
     def facts() -> Iterator[FactGroup]:
         yield from common
@@ -46,6 +46,10 @@ def plain_findings(ctx: Context, variables: Mapping[str, JsonObject]) -> Finding
         lore_cut=LazyVerdicts(lambda: entries()[1]),
         facts=LazyVerdicts(lambda: [*facts()]),
     )
+
+
+def _itself(entry: ExplainedEntry) -> ExplainedEntry:
+    return entry
 
 
 def _books(books: Sequence[Book], character: Character | None) -> list[Book]:

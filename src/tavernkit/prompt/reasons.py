@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-LoreCause: TypeAlias = Literal["key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child"]
+LoreCause: TypeAlias = Literal[
+    "key", "recursion", "constant", "sticky", "decorator", "forced", "kept", "child", "frozen"
+]
 """Why a lore entry is activated. `recursion` is a key that another entry mentions."""
 
 EntryReason: TypeAlias = Literal[
@@ -182,6 +184,11 @@ class ExplainedEntry(Value, frozen=True, kw_only=True, omit_defaults=True):
     def is_activated(self) -> bool:
         """Whether what it says is in the prompt."""
         return self.reason in IN_PROMPT
+
+    @property
+    def lore_cause(self) -> LoreCause | None:
+        """The cause, as verdicts of platforms have it."""
+        return self.cause
 
     @property
     def title(self) -> str:

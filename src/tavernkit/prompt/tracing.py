@@ -167,7 +167,7 @@ def _alike(old: str, new: str) -> Iterator[tuple[int, int, int]]:
         return
     at = place = 0
     while place < len(new):
-        length = _common(old, at, new, place)
+        length = common_length(old, at, new, place)
         if length:
             yield at, place, length
             at, place = at + length, place + length
@@ -201,14 +201,14 @@ def _first_name(macros: str) -> str:
     return found[0] if found else ""
 
 
-def _common(old: str, at: int, new: str, place: int) -> int:
+def common_length(old: str, at: int, new: str, place: int) -> int:
     """How many characters two texts have in common from two places on."""
     low, high = 0, min(len(old) - at, len(new) - place)
     if old[at : at + high] == new[place : place + high]:
         return high
     while high - low > 1:
         middle = (low + high) // 2
-        if old[at : at + middle] == new[place : place + middle]:
+        if old[at + low : at + middle] == new[place + low : place + middle]:
             low = middle
         else:
             high = middle

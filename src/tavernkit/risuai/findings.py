@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.context import Context
@@ -11,7 +11,7 @@ from tavernkit.prompt.facts import common_facts, listed, mark_of, shown, simple_
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.reasons import EntryCount, ExplainedEntry, FactGroup, Findings
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.lorebook.result import LorebookResult, LorebookVerdict
+from tavernkit.risuai.lorebook.result import LorebookVerdict
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.st_convert import is_on
@@ -34,7 +34,7 @@ _CARD_FIELDS = (
 )
 
 
-class _Inputs(Value, frozen=True, kw_only=True):
+class _RisuInputs(Value, frozen=True, kw_only=True):
     """What a build was given, without the build."""
 
     story: Story
@@ -60,7 +60,7 @@ def findings_of(ctx: Context, bench: Workbench, variables: Mapping[str, JsonObje
     """The findings of the build that has just ended; nothing in them holds the build, or is worked out yet."""
     lore, scene = bench.lore, bench.scene
     common = common_facts(ctx, "risuai", "chat")
-    inputs = _Inputs(
+    inputs = _RisuInputs(
         story=bench.story,
         settings=bench.settings,
         plan=ctx.plan or Plan(),
@@ -74,7 +74,7 @@ def findings_of(ctx: Context, bench: Workbench, variables: Mapping[str, JsonObje
 
     @cache
     def entries() -> tuple[list[ExplainedEntry], list[EntryCount]]:
-        return ([], []) if lore is None else listed(_entries(lore, inputs.places))
+        return ([], []) if lore is None else listed(lore.verdicts, partial(_entry, places=inputs.places))
 
     return Findings(
         lore=LazyVerdicts(lambda: entries()[0]),
@@ -88,10 +88,6 @@ def _place(bench: Workbench, id: str | None) -> int | None:
     source, _ = bench.said.get(id or "", ("", None))
     number = source.partition(":")[2]
     return int(number) if number else None
-
-
-def _entries(lore: LorebookResult, places: Sequence[int | None]) -> list[ExplainedEntry]:
-    return [_entry(verdict, places) for verdict in lore.verdicts]
 
 
 def _entry(verdict: LorebookVerdict, places: Sequence[int | None]) -> ExplainedEntry:
@@ -113,7 +109,7 @@ def _entry(verdict: LorebookVerdict, places: Sequence[int | None]) -> ExplainedE
     )
 
 
-def _facts(inputs: _Inputs) -> Iterator[FactGroup]:
+def _facts(inputs: _RisuInputs) -> Iterator[FactGroup]:
     character, settings, story = inputs.character, inputs.settings, inputs.story
     yield FactGroup(kind="card", values={character.name: inputs.version})
     marks = {name: mark_of(getattr(character, name)) for name in _CARD_FIELDS}
@@ -162,7 +158,7 @@ def _card_facts(settings: RisuSettings) -> Iterator[FactGroup]:
         yield FactGroup(kind="prompt_text", values={name: mark for name, mark in texts.items() if mark})
         yield FactGroup(kind="prompt_order", values={"order": mark_of(*settings.order)})
         return
-    cards = {f"card:{place}:{card.type}": card for place, card in enumerate(settings.template)}
+    cards = {card.name or f"card:{place}:{card.type}": card for place, card in enumerate(settings.template)}
     yield FactGroup(
         kind="prompt", values={name: "on" if is_on(card, settings) else "off" for name, card in cards.items()}
     )

@@ -84,7 +84,7 @@ def example_texts(
 
     Without instruct sequences a text is a whole dialogue under its heading; with them, a heading or one message.
     """
-    plain = [joined("", (heading, dialogue, beside("\n", dialogue, SEPARATOR))) for dialogue in dialogues]
+    plain = [joined("", (heading, dialogue, beside("\n", dialogue or heading, SEPARATOR))) for dialogue in dialogues]
     if not instruct.enabled or instruct.skip_examples:
         return plain
 

@@ -29,7 +29,7 @@ from tavernkit.sillytavern.regex_scripts import RegexScripts
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.story import PersonaPosition, Story
-from tavernkit.sillytavern.world_info import WorldInfoResult, WorldInfoVerdict
+from tavernkit.sillytavern.world_info import WorldInfoVerdict
 from tavernkit.values import JsonObject, Value
 
 _PRESET_FIELDS = (
@@ -51,7 +51,7 @@ _OVERRIDES = (
 """Prompts whose place a text of the card can take: the text, the setting that allows it, and what people call it."""
 
 
-class _Inputs(Value, frozen=True, kw_only=True):
+class _StoryInputs(Value, frozen=True, kw_only=True):
     """What a build was given, without the build."""
 
     story: Story
@@ -72,7 +72,7 @@ def findings_of(ctx: Context, scene: Scene, variables: Mapping[str, JsonObject])
     story, _ = scene.plain or (scene.story, scene.environment)
     group, world = story.group, scene.world
     common = common_facts(ctx, "sillytavern", scene.api)
-    inputs = _Inputs(
+    inputs = _StoryInputs(
         story=story,
         preset=ctx.preset,
         plan=ctx.plan or Plan(),
@@ -88,7 +88,7 @@ def findings_of(ctx: Context, scene: Scene, variables: Mapping[str, JsonObject])
 
     @cache
     def entries() -> tuple[list[ExplainedEntry], list[EntryCount]]:
-        return ([], []) if world is None else listed(_entries(world, inputs.places))
+        return ([], []) if world is None else listed(world.verdicts, partial(_entry, places=inputs.places))
 
     return Findings(
         lore=LazyVerdicts(lambda: entries()[0]),
@@ -96,10 +96,6 @@ def findings_of(ctx: Context, scene: Scene, variables: Mapping[str, JsonObject])
         off=LazyVerdicts(lambda: [*_off(inputs)]),
         facts=LazyVerdicts(lambda: [*common, *_facts(inputs)]),
     )
-
-
-def _entries(world: WorldInfoResult, places: Sequence[int]) -> list[ExplainedEntry]:
-    return [_entry(verdict, places) for verdict in world.verdicts]
 
 
 def _entry(verdict: WorldInfoVerdict, places: Sequence[int]) -> ExplainedEntry:
@@ -119,7 +115,7 @@ def _entry(verdict: WorldInfoVerdict, places: Sequence[int]) -> ExplainedEntry:
     )
 
 
-def _off(inputs: _Inputs) -> Iterator[UnsentPrompt]:
+def _off(inputs: _StoryInputs) -> Iterator[UnsentPrompt]:
     preset = inputs.preset
     if isinstance(preset, ChatPreset):
         yield from off_prompts(preset, inputs.plan, inputs.generation_type)
@@ -134,7 +130,7 @@ def _off(inputs: _Inputs) -> Iterator[UnsentPrompt]:
         )
 
 
-def _overridden(inputs: _Inputs, preset: ChatPreset) -> Iterator[UnsentPrompt]:
+def _overridden(inputs: _StoryInputs, preset: ChatPreset) -> Iterator[UnsentPrompt]:
     """Which of two texts is sent where the preset and the card each have one."""
     prompts = known_prompts(preset)
     disabled = {toggle.identifier for toggle in prompt_order(preset) if not toggle.enabled}
@@ -155,7 +151,7 @@ def _overridden(inputs: _Inputs, preset: ChatPreset) -> Iterator[UnsentPrompt]:
             )
 
 
-def _off_in_text(inputs: _Inputs) -> Iterator[UnsentPrompt]:
+def _off_in_text(inputs: _StoryInputs) -> Iterator[UnsentPrompt]:
     settings = inputs.story.settings
     sysprompt = settings.sysprompt
     for identifier, text, own, setting, what in (
@@ -181,7 +177,7 @@ def _off_in_text(inputs: _Inputs) -> Iterator[UnsentPrompt]:
             yield off(reason="overridden", sentence=f"the card has its own {what}")
 
 
-def _facts(inputs: _Inputs) -> Iterator[FactGroup]:
+def _facts(inputs: _StoryInputs) -> Iterator[FactGroup]:
     story = inputs.story
     yield from card_facts(*inputs.cards)
     yield from persona_facts(inputs.user, _persona_place(story))
@@ -236,7 +232,7 @@ def _persona_place(story: Story) -> str:
     return place.position.name.lower().replace("_", " ") + depth
 
 
-def _books(inputs: _Inputs) -> Iterator[tuple[str, Book]]:
+def _books(inputs: _StoryInputs) -> Iterator[tuple[str, Book]]:
     story = inputs.story
     own = [card.character_book for card in inputs.cards[:1] if card.character_book]
     scopes = {

@@ -17,6 +17,7 @@ from tavernkit.prompt.reasons import BY_KEY
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
 from tavernkit.sillytavern.findings import findings_of
+from tavernkit.sillytavern.layout import LayoutState
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
@@ -33,7 +34,7 @@ SCRIPT_SECONDS = 5.0
 
 class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
     """The result of a build, with what its reply needs: the settings, the scripts, what macros may read, the members of
-    the group, and what stands between a message and a reply that continues it."""
+    the group, and what stands between a message and a reply that continues it. `layout_state` is for the next build."""
 
     settings: UserSettings
     regex_scripts: RegexScripts
@@ -42,6 +43,7 @@ class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
     api: Api
     group_names: tuple[str, ...] = ()
     continue_postfix: str = ""
+    layout_state: LayoutState = LayoutState()
 
 
 def result_of(ctx: Context) -> SillyTavernResult:
@@ -64,6 +66,7 @@ def result_of(ctx: Context) -> SillyTavernResult:
         api=scene.api,
         group_names=() if story.group is None else tuple(member.name for member in story.group.present),
         continue_postfix=scene.continue_postfix,
+        layout_state=scene.layout_state,
     )
 
 

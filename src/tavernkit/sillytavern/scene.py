@@ -12,6 +12,7 @@ from tavernkit.prompt.parts import Insert, SourcedText, carried
 from tavernkit.prompt.sources import FromTemplate
 from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.layout import FrozenLore, Touched
 from tavernkit.sillytavern.macros.engine import macro_engine
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
 from tavernkit.sillytavern.macros.problems import PlacedProblems
@@ -19,6 +20,7 @@ from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
+from tavernkit.sillytavern.world_info.fields import WorldEntry
 from tavernkit.values import Value
 
 Api: TypeAlias = Literal["chat", "text"]
@@ -49,7 +51,9 @@ class Scene:
     `note_is_due` says whether the author's note and what stands around it is sent, `sends_tools` whether calls of tools
     in the chat are sent as such. `dialect` is the format of the provider, and `continue_postfix` stands between a
     message and the reply that continues it. In a traced build (`is_traced`), `plain` are the story and the environment
-    with texts that know nothing of where they come from, as the result of the build has them.
+    with texts that know nothing of where they come from, as the result of the build has them. `changing` names
+    the texts whose macros have asked for the time, for chance or for the chat. `frozen` is the lore that has its place
+    in the chat, `known_lore` the entries of that of earlier turns, `layout_state` what is left for the next turn.
     """
 
     def __init__(self, story: Story, api: Api) -> None:
@@ -74,6 +78,19 @@ class Scene:
         self.world: WorldInfoResult | None = None
         self.insertions = Insertions()
         self.outlets: Mapping[str, str] = {}
+        self.touched = Touched()
+        self.changing: set[str] = set()
+        self.known_lore: Mapping[str, WorldEntry] = {}
+        self.frozen: list[FrozenLore] = []
+        self.layout_state = story.layout_state
+
+    def watched(self, name: str, expand: Callable[[], str]) -> str:
+        """Expand something, and note under this name if it may become another text in the next turn."""
+        before = self.touched.count
+        text = expand()
+        if self.touched.count != before:
+            self.changing.add(name)
+        return text
 
     def take_preset(self, preset: Preset) -> None:
         """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""

@@ -10,6 +10,7 @@ from tavernkit.lore.book import Book
 from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt, ExtensionRole
 from tavernkit.sillytavern.groups import StoryGroup
+from tavernkit.sillytavern.layout import Layout, LayoutState
 from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.regex_scripts import RegexScripts
@@ -124,6 +125,8 @@ class Story(CheckedValue, frozen=True, kw_only=True):
     the card's file name without its ending, and `character_tags` are the tags the user has given the character; lore
     can be limited to both. One of `instruct_templates` takes the place of the settings' own when its activation pattern
     is found in the name of the model.
+    With the `layout` `stable`, what changes stands behind the chat; with `freeze_lore`, an entry stays in the chat
+    where it was first activated. `layout_state` is what the last build's result gave back.
     """
 
     settings: UserSettings = UserSettings()
@@ -149,6 +152,9 @@ class Story(CheckedValue, frozen=True, kw_only=True):
     bias_presets: Mapping[str, tuple[BiasEntry, ...]] = {}
     character_file: str | None = None
     character_tags: tuple[str, ...] = ()
+    layout: Layout = "sillytavern"
+    freeze_lore: bool = False
+    layout_state: LayoutState = LayoutState()
     chat_id: str = ""
     zone: tzinfo = UTC
     locale: str = "en-US"
@@ -156,3 +162,9 @@ class Story(CheckedValue, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("The macro engine of a story", self.macros, EngineName)
+        check_choice("The layout of a story", self.layout, Layout)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the beginning of the prompt is to stay from turn to turn."""
+        return self.layout == "stable"

@@ -186,6 +186,8 @@ TABLE = {
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare", "GET /runs/{run_id}/explanation",
+        "POST /runs/{run_id}/replay", "POST /runs/{run_id}/what_if",
+        "POST /conversations/{conversation_id}/what_if", "POST /conversations/{conversation_id}/what_if/next",
         "POST /conversations/{conversation_id}/preview", "POST /conversations/{conversation_id}/preview/explanation",
         "GET /conversations/{conversation_id}/injections",
         "GET /conversations/{conversation_id}/toggles",
@@ -328,6 +330,7 @@ TABLE = {
         "POST /pipelines/{profile_id} (page)", "POST /pipelines/{profile_id}/check (page)",
         "POST /pipelines/{profile_id}/duplicate (page)", "POST /pipelines/{profile_id}/delete (page)",
         "POST /pipelines/{profile_id}/dry_run (page)", "POST /pipelines/{profile_id}/dry_run/{job_id}/stop (page)",
+        "POST /conversations/{conversation_id}/what-if/{job_id}/stop (page)",
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
         "POST /import/{import_id}/scan (page)", "POST /import/{import_id}/items/{position} (page)",
         "POST /import/{import_id}/start (page)", "POST /import/{import_id}/resume (page)",
@@ -362,7 +365,10 @@ TABLE = {
         "GET /conversations/{conversation_id}/name (page)", "GET /conversations/{conversation_id}/branches (page)",
         "GET /spaces/{space_id}/stories (page)",
         "POST /spaces/{space_id}/pin (page)", "POST /spaces/{space_id}/tags (page)",
-        "GET /runs/{run_id} (page)",
+        "GET /runs/{run_id} (page)", "GET /conversations/{conversation_id}/what-if (page)",
+        "POST /conversations/{conversation_id}/what-if (page)", "GET /runs/{run_id}/messages/{number} (page)",
+        "GET /messages/{message_id}/inspect (page)",
+        "GET /conversations/{conversation_id}/preview/messages/{number} (page)",
         "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
         "GET /conversations/{conversation_id}/newer (page)", "GET /conversations/{conversation_id}/find.json (page)",
         "GET /conversations/{conversation_id}/copilot (page)", "GET /conversations/{conversation_id}/preview (page)",
@@ -380,6 +386,9 @@ TABLE = {
         "GET /presets/{preset_id} (page)", "GET /personas/{persona_id} (page)", "GET /pipelines/{profile_id} (page)",
         "GET /quick-replies/{set_id} (page)", "GET /quick-replies/{set_id}/buttons/new (page)",
         "GET /quick-replies/{set_id}/buttons/{button_id} (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id} (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id}/progress (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id}/runs/{run_id} (page)",
         "GET /pipelines/{profile_id}/dry_run (page)", "GET /pipelines/{profile_id}/dry_run/{job_id} (page)",
         "GET /pipelines/{profile_id}/dry_run/{job_id}/progress (page)",
         "GET /import/{import_id} (page)", "GET /import/{import_id}/progress (page)",
@@ -621,6 +630,9 @@ REQUESTS = {
     "PUT /variables/{name}": Ask(json={"value": 7}),
     "DELETE /variables/{name}": Ask(path="/variables/{global_name}"),
     "POST /conversations/{conversation_id}/preview": Ask(json={"kind": "normal"}),
+    "POST /runs/{run_id}/what_if": Ask(json={}),
+    "POST /conversations/{conversation_id}/what_if": Ask(json={"settings": {"world_info": {"depth": 5}}}),
+    "POST /conversations/{conversation_id}/what_if/next": Ask(json={"kind": "normal"}),
     "POST /conversations/{conversation_id}/preview/explanation": Ask(json={"kind": "normal"}),
     "GET /runs/{run_id}/prompt/compare": Ask(query="?with={run_id}"),
     "PATCH /messages/{message_id}": Ask(json={"content": "The lamp is out.", "revision": 1}),
@@ -692,6 +704,13 @@ REQUESTS = {
             path="/pipelines/{profile_id}/dry_run/{dry_run_id}" + end
         )
         for method, end in (("GET", ""), ("GET", "/progress"), ("POST", "/stop"))
+    },
+    "POST /conversations/{conversation_id}/what-if (page)": Ask(data={"settings": "world_info.depth=5", "last": "3"}),
+    **{
+        f"{method} /conversations/{{conversation_id}}/what-if/{{job_id}}{end} (page)": Ask(
+            path="/conversations/{conversation_id}/what-if/{what_if_id}" + end
+        )
+        for method, end in (("GET", ""), ("GET", "/progress"), ("POST", "/stop"), ("GET", "/runs/{run_id}"))
     },
     "GET /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "PUT /pipeline_choices": Ask(json={"conversation_id": "{conversation_id}", "profile_id": None}),

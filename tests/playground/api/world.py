@@ -360,6 +360,10 @@ class Things:
         asked = {"conversation_id": "{conversation_id}", "content": PIPELINES}
         return str((await self._post("/pipeline_profiles/{profile_id}/dry_run", json=asked))["id"])
 
+    async def _what_if_id(self) -> str:
+        """A change that is being tried."""
+        return str((await self._post("/conversations/{conversation_id}/what_if", json={"last": 1}))["id"])
+
     async def _tag(self) -> str:
         """An artifact that has been written once."""
         runtime = self.world.installation.runtime
@@ -538,8 +542,8 @@ class Things:
         async with runtime.database.write() as session:
             session.add(run)
             await session.flush()
-            record = record_of(build_prompt(await load_inputs(session, run.id, runtime.clock())))
-            await keep_prompt(session, run.id, record, runtime.clock())
+            prompt = build_prompt(await load_inputs(session, run.id, runtime.clock()))
+            await keep_prompt(session, run.id, record_of(prompt).with_inputs(prompt), runtime.clock())
         return str(run.id)
 
 

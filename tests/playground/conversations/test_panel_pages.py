@@ -194,11 +194,12 @@ async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(databas
         assert "tokens" in runs
         async with at.play.runtime.database.read() as session:
             newest = (await session.scalars(select(Run.id).order_by(Run.created_at.desc()).limit(1))).one()
-        page = words(await at.see(f"/runs/{newest}"))
-        assert "Raw request" in page
-        assert "Changes since previous run" in page
-        assert "[[say: Two.]]" in page
-        assert "Added:" in page
+        assert "[[say: Two.]]" in words(await at.see(f"/runs/{newest}"))
+        assert "Raw request" in words(await at.see(f"/runs/{newest}?tab=request"))
+        changes = words(await at.see(f"/runs/{newest}?tab=changes"))
+        assert "Compare with" in changes
+        assert "[[say: Two.]]" in changes
+        assert "Added:" in changes
         await at.see(f"/runs/{at.space_id}", status=404)
 
 

@@ -185,6 +185,14 @@ async def test_figures_are_passed_on_where_they_are_given(stage: Stage) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "figures", [{"usage": {"prompt_cache_hit_tokens": 6}}, {"timings": {"cache_n": 6, "prompt_n": 3}}]
+)
+async def test_cached_tokens_go_by_several_names(stage: Stage, figures: dict[str, Any]) -> None:
+    _, end = await reply_to(stage.answer(event(delta("Hi", "stop")), event({"choices": [], **figures})))
+    assert end == Finished(reason="stop", cached_tokens=6)
+
+
 async def test_thoughts_without_end_are_cut(stage: Stage) -> None:
     thought = event({"choices": [{"delta": {"reasoning": "x" * 300_000}}]})
     client = OpenAIClient(stage.answer(*[thought] * 5, content_type=EVENTS))

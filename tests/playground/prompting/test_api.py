@@ -113,7 +113,7 @@ async def test_a_run_shows_how_long_each_stage_of_its_prompt_took(sqlite_url: st
         run = await story.answered("Ada")
         async with asking_at(story) as client, browser(story.runtime, story.user_id) as pages:
             stages = (await client.get(f"/runs/{run.id}/prompt")).json()["stages"]
-            page = (await pages.get(f"/runs/{run.id}")).text
+            page = (await pages.get(f"/runs/{run.id}?tab=reply")).text
     assert {"lore", "trimming"} <= {stage["name"] for stage in stages}
     assert all(stage["duration_ms"] >= 0 for stage in stages)
     assert "The prompt was built in" in page

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tavernkit.playground.story.prompting.pieces import packed, unpacked
+from tavernkit.playground.base.pieces import packed, unpacked
 from tavernkit.values import Json
 
 TEXTS = st.text(st.characters(exclude_categories=()))

@@ -256,9 +256,10 @@ async def test_the_preview_shows_blocks_lore_and_the_exact_request(sqlite_url: s
         assert 'Prompt for <span dir="auto">Ben</span>' in page, "it is Ben's turn"
         assert "Where is the &lt;ferry&gt;?" in page
         assert re.search(r"<strong>[\d,]+ of [\d,]+ tokens used.</strong> Nothing was trimmed.", page)
-        assert "Raw request" in page
-        assert "&#34;messages&#34;" in page
         assert "No entries activated." in page
+        request = (await two.client.get(f"{two.path}/preview?tab=request")).text
+        assert "Raw request" in request
+        assert "&#34;messages&#34;" in request
         assert 'Prompt for <span dir="auto">Ada</span>' in await two.look(f"/preview?speaker={two.id('Ada')}")
         assert 'Prompt for <span dir="auto">Owner</span>' in await two.look(f"/preview?speaker={two.id('Owner')}")
         assert await two.group.due() == "Ben", "looking changes nothing"

@@ -7,9 +7,9 @@ from uuid import UUID
 from sqlalchemy import select
 
 from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot
+from tavernkit.playground.base.pieces import text_of
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.prompting.pieces import text_of
-from tavernkit.playground.story.prompting.records import read_document
+from tavernkit.playground.story.prompting.stored import read_document
 
 
 async def kept_pieces(runtime: Runtime) -> list[str]:

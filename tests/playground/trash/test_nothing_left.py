@@ -12,9 +12,12 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.database.models import TABLES, Job, PromptSnapshot
+from tavernkit.playground.base.llm.base import TextDelta
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.paths.state import set_beginning
+from tavernkit.playground.story.prompting.replies import StoredReply
+from tavernkit.playground.story.prompting.streams_kept import keep_stream, stream_record
 from tavernkit.playground.story.retention import RetentionPeriods
 from tavernkit.playground.story.sweeping.service import UNSENT_FOR, sweep
 from tests.playground.api.world import Things, World, a_file, open_world
@@ -89,6 +92,8 @@ async def fill(world: World) -> None:
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
         first = (await session.scalars(select(PromptSnapshot.run_id).order_by(PromptSnapshot.run_id).limit(1))).one()
+        stream = stream_record([TextDelta(text="Well, I")], StoredReply(text="Well, I"))
+        await keep_stream(session, first, stream, runtime.clock())
     await make_older(runtime, first)
 
 

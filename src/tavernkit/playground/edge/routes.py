@@ -39,6 +39,7 @@ from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
 from tavernkit.playground.edge.api.quick_replies import conversation_router as quick_replies_used_api
 from tavernkit.playground.edge.api.quick_replies import router as quick_replies_api
+from tavernkit.playground.edge.api.replaying import router as replaying_api
 from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.scripts import router as scripts_api
@@ -64,6 +65,7 @@ from tavernkit.playground.edge.pages.dry_runs import router as dry_runs
 from tavernkit.playground.edge.pages.exports import router as exports
 from tavernkit.playground.edge.pages.home import router as home
 from tavernkit.playground.edge.pages.imports import router as imports
+from tavernkit.playground.edge.pages.inspector import router as inspector
 from tavernkit.playground.edge.pages.installing import router as installing
 from tavernkit.playground.edge.pages.joining import router as joining
 from tavernkit.playground.edge.pages.lorebook_links import router as lorebook_links
@@ -92,19 +94,21 @@ from tavernkit.playground.edge.pages.trash import router as trash
 from tavernkit.playground.edge.pages.turns import router as turns
 from tavernkit.playground.edge.pages.usage import panel_router as usage_tab
 from tavernkit.playground.edge.pages.usage import router as usage
+from tavernkit.playground.edge.pages.what_if import router as what_if
 from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
 PAGES = (
-    *(accounts, preferences, home, conversations, characters, card_checks, providers, messages, runs, turns),
+    *(accounts, preferences, home, conversations, characters, card_checks, providers, messages, runs, inspector, turns),
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, usage_tab, usage, tree, spaces, joining),
     *(shares, shared_links),
-    *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
+    *(dry_runs, what_if, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
     installing,
 )
 NOUNS = (
     *(accounts_api, spaces_api, members_api, conversations_api, branches_api, messages_api, runs_api, prompts_api),
+    replaying_api,
     *(toggles_api, injections_api, state_api, global_variables_api, artifacts_api, settings_api, chatfiles_api),
     *(characters_api, blobs_api, shares_api, shared_links_api),
     *(lorebooks_api, lorebook_links_api, presets_api, macros_api, scripts_api, personas_api, persona_locks_api),

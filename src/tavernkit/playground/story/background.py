@@ -20,6 +20,7 @@ from tavernkit.playground.story.migration.importing import import_folder
 from tavernkit.playground.story.migration.scanning import scan_folder
 from tavernkit.playground.story.migration.steps import IMPORT_KIND as FOLDER_IMPORT_KIND
 from tavernkit.playground.story.migration.steps import SCAN_KIND as FOLDER_SCAN_KIND
+from tavernkit.playground.story.replaying.what_if import WHAT_IF_KIND, carry_out_what_if
 from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.story.retention import PURGE_KIND, SWEEP_KIND
 from tavernkit.playground.story.spaces.service import finish_removing_space
@@ -38,6 +39,7 @@ HANDLERS: Mapping[str, Handler] = {
     SWEEP_KIND: sweep_as_job,
     PURGE_KIND: purge_as_job,
     BACKUP_KIND: carry_out_backup,
+    WHAT_IF_KIND: carry_out_what_if,
 }
 
 REPEATABLE = frozenset({REMOVE_KIND, EXPORT_KIND, BACKUP_KIND})

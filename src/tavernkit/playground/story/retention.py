@@ -1,4 +1,6 @@
-"""How long things are kept: what is in the trash, prompts of runs, events, ended jobs, earlier versions of cards."""
+"""How long things are kept: what is in the trash, prompts of runs, recorded replies, events, ended jobs, earlier
+versions of cards.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +36,7 @@ class RetentionPeriods(StrictModel):
 
     trash_days: Annotated[int, Field(ge=0, le=MAX_DAYS, description="What is in the trash; 0 removes it at once.")] = 30
     prompt_days: Annotated[Days | None, Field(description="Prompts of runs.")] = None
+    stream_days: Annotated[Days | None, Field(description="What providers sent, where it is recorded.")] = 7
     event_days: Annotated[Days, Field(description="Events that open pages have received.")] = 1
     job_days: Annotated[Days | None, Field(description="Records of jobs that have ended.")] = 30
     version_days: Annotated[Days | None, Field(description="Earlier versions of character cards.")] = None

@@ -383,7 +383,8 @@ class _Scan:
         if verdict.is_activated:
             return verdict
         told = self.plan.decorators(self.content_of.get(index, index))
-        return verdict.with_(near_miss=misses.of(verdict, told, self._sight(told), note.place))
+        near_miss = misses.of(verdict, told, self._sight(told), note.place)
+        return verdict if near_miss is None else verdict.with_(near_miss=near_miss)
 
     def _unasked(self, index: int, entry: LoreEntry) -> _Note:
         """Nothing called it in any pass, so no pass has looked at it."""

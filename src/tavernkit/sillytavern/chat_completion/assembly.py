@@ -8,9 +8,10 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.chat_completion.request import dialect_options, request_options
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, sanitised_name
+from tavernkit.sillytavern.layout import FROZEN
 from tavernkit.text.js_strings import js_trim
 
-_CHAT_SLOTS = ("new_chat", "history", "injection")
+_CHAT_SLOTS = ("new_chat", "history", "injection", FROZEN)
 
 
 def plan_assembly(ctx: Context) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
+from tavernkit.sillytavern.stages.layout import END, note_move
 
 _DESCRIPTIONS = (
     "worldInfoBefore",
@@ -29,15 +30,30 @@ DESCRIPTIONS = HIGHEST_PRIORITY - len(_DESCRIPTIONS) + 1
 def compilation(ctx: Context) -> None:
     """Line up the blocks."""
     scene = ctx.platform(ChatScene)
+    moved: list[Block] = []
+    # Behind the chat, nothing has to be moved away.
+    is_behind = not scene.story.is_stable
     for entry in scene.entries:
         match entry.identifier:
             case "chatHistory":
                 ctx.blocks.extend(_chat(ctx, scene))
+                ctx.blocks.extend(moved)
+                moved, is_behind = [], True
             case "dialogueExamples":
                 ctx.blocks.extend(scene.examples)
+            case _ if entry.identifier in scene.changing and not is_behind:
+                moved.extend(_moved(ctx, _prompt(ctx, scene, entry)))
             case _:
                 ctx.blocks.extend(_prompt(ctx, scene, entry))
+    ctx.blocks.extend(moved)
     ctx.stat("blocks", len(ctx.blocks))
+
+
+def _moved(ctx: Context, blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.content:
+            note_move(ctx, f"The prompt {block.source['id']}", "its place in the preset", END)
+        yield block
 
 
 def _chat(ctx: Context, scene: ChatScene) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tavernkit.prompt.context import Context
@@ -12,8 +13,11 @@ from tavernkit.sillytavern.chat_completion.request import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
 from tavernkit.sillytavern.scene import may_have_macros
+from tavernkit.sillytavern.stages.layout import END, note_move
 
 _EXPANDED_LATE = ("history", "injection", "new_chat")
+
+_OUTLET = re.compile(r"\{\{\s*outlet\b", re.IGNORECASE)
 
 EVERY_CHARACTER = "100001"
 IN_CHAT = 1
@@ -59,10 +63,10 @@ def entries(ctx: Context) -> None:
             continue
         triggers = prompt.injection_trigger
         if toggle.enabled and (not triggers or ctx.generation_type in triggers):
-            scene.entries.append(_entry(scene, prompt))
+            scene.entries.append(_entry(ctx, scene, prompt))
         elif toggle.identifier == "main":
             # Notes and extensions stand beside the main prompt, so its place stays even when it is empty.
-            scene.entries.append(_entry(scene, prompt.with_(content="")))
+            scene.entries.append(_entry(ctx, scene, prompt.with_(content="")))
     ctx.stat("entries", len(scene.entries))
 
 
@@ -77,16 +81,23 @@ def known_prompts(preset: ChatPreset) -> dict[str, PresetPrompt]:
     return _USUAL_PROMPTS | {prompt.identifier: prompt for prompt in reversed(preset.prompts)}
 
 
-def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
+def _entry(ctx: Context, scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
     content = prompt.content
     if scene.is_traced and not isinstance(content, TracedText):
         content = traced(content, FromPreset(prompt=prompt.identifier))
+    in_chat, depth = prompt.injection_position == IN_CHAT, prompt.injection_depth
+    if scene.story.is_stable and in_chat and depth > 0 and content:
+        note_move(ctx, f"The prompt {prompt.name or prompt.identifier}", f"depth {depth}", END)
+        depth = 0
+    if _OUTLET.search(content):
+        # Which lore it says is decided in every turn.
+        scene.changing.add(prompt.identifier)
     return PromptEntry(
         identifier=prompt.identifier,
-        content=scene.expand(content, place=f"prompt {prompt.identifier}"),
+        content=scene.watched(prompt.identifier, lambda: scene.expand(content, place=f"prompt {prompt.identifier}")),
         role=prompt.role,
-        in_chat=prompt.injection_position == IN_CHAT,
-        depth=prompt.injection_depth,
+        in_chat=in_chat,
+        depth=depth,
         order=prompt.injection_order,
         is_custom=not prompt.system_prompt,
         forbid_overrides=prompt.forbid_overrides,

@@ -9,6 +9,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.parts import joined
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, in_key_order
+from tavernkit.sillytavern.layout import FROZEN, FrozenLore
 from tavernkit.text.js_strings import js_trim
 
 EXTENSION_ORDER = 100
@@ -42,6 +43,25 @@ def injections(ctx: Context) -> None:
         newest_first[at:at] = blocks
         inserted += len(blocks)
     scene.chat = newest_first[::-1]
+    for one in reversed(scene.frozen):
+        scene.chat.insert(_place_of(scene, one.entry.message), _frozen_block(ctx, one))
+
+
+def _place_of(scene: ChatScene, message: int) -> int:
+    """The place behind a message of the chat; behind the last one before it, if it is not there."""
+    known = {turn.source for turn in scene.affordable_turns if turn.index <= message}
+    return max((place for place, block in enumerate(scene.chat, 1) if block.source.get("id") in known), default=0)
+
+
+def _frozen_block(ctx: Context, lore: FrozenLore) -> Block:
+    """Lore that this turn asks for must be sent, other lore is as removable as the chat around it."""
+    return ctx.new_block(
+        source=lore.source,
+        slot=FROZEN,
+        content=lore.content,
+        removable=not lore.is_activated,
+        token_budget_group="history",
+    )
 
 
 def _in_chat_entries(scene: ChatScene) -> Iterator[PromptEntry]:

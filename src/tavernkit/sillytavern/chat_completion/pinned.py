@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
@@ -32,6 +33,9 @@ _KNOWN_EXTENSIONS = {
 }
 """Extensions with a place of their own among the prompts."""
 
+CARD_FIELDS = {"charDescription": "description", "charPersonality": "personality", "scenario": "scenario"}
+"""Of which fields of the card markers are."""
+
 _SIDES: dict[ExtensionPlace, MainSide] = {"before": "start", "after": "end"}
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_]")
 COMPLETION = 1
@@ -42,7 +46,10 @@ def pinned_groups(ctx: Context) -> None:
     """Fill the markers, and let the card replace what it may."""
     scene = ctx.platform(ChatScene)
     for entry in _filled(ctx, scene):
-        scene.put_entry(_as_the_marker(scene, entry.with_(content=scene.expand(entry.content))))
+        content = scene.watched(entry.identifier, partial(scene.expand, entry.content))
+        scene.put_entry(_as_the_marker(scene, entry.with_(content=content)))
+        if CARD_FIELDS.get(entry.identifier) in scene.changing:
+            scene.changing.add(entry.identifier)
     settings = scene.story.settings
     if settings.prefer_character_prompt:
         _override(scene, "main", scene.card.system_prompt)
@@ -115,7 +122,8 @@ def _override(scene: ChatScene, identifier: str, text: str) -> None:
     entry = scene.entry(identifier)
     if not text or entry is None or entry.forbid_overrides or identifier in scene.disabled:
         return
-    scene.put_entry(entry.with_(content=scene.expand(text, original=entry.content)))
+    content = scene.watched(identifier, lambda: scene.expand(text, original=entry.content))
+    scene.put_entry(entry.with_(content=content))
 
 
 def _history_blocks(ctx: Context, scene: ChatScene, turns: Iterable[ChatTurn]) -> Iterator[Block]:

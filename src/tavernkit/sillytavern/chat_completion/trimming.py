@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
@@ -15,13 +15,15 @@ from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.prompt.unsent import made_of
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
+from tavernkit.sillytavern.layout import FROZEN, KEPT_SHARE
+from tavernkit.sillytavern.stages.layout import state_after
 
-_APART = ("new_chat", "new_example", "group_nudge")
+_APART = ("new_chat", "new_example", "group_nudge", FROZEN)
 
 REPLY_PRIMER = 3
 """What the beginning of the reply costs."""
 
-_IN_CHAT = ("history", "injection")
+_IN_CHAT = ("history", "injection", FROZEN)
 _EXAMPLES = ("new_example", "example")
 _IN_CHAT_OR_EXAMPLES = (*_IN_CHAT, *_EXAMPLES)
 _LATER = frozenset(
@@ -39,8 +41,7 @@ def trimming(ctx: Context) -> None:
     """Fit the blocks into the window, and say what had to go."""
     scene = ctx.platform(ChatScene)
     budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
-    share = _Share(ctx.blocks, budget, _counter(ctx))
-    overflow = share.give(examples_first=scene.story.settings.pin_examples)
+    share, overflow, first_message = _shared_out(ctx, scene, budget)
     report = share.report()
     report_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
     ctx.blocks = [
@@ -48,9 +49,60 @@ def trimming(ctx: Context) -> None:
         for place, block in enumerate(ctx.blocks)
     ]
     settle(ctx)
+    sent = (str(block.source.get("id")) for block in ctx.blocks if block.enabled)
+    scene.layout_state = state_after(scene, sent, first_message)
     if scene.preset.squash_system_messages:
         ctx.blocks = _squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
+
+
+def _shared_out(ctx: Context, scene: ChatScene, budget: int) -> tuple[_Share, Block | None, int]:
+    """Give out the tokens; with the block that could not be paid for, and the first message of a stable layout.
+
+    A stable layout leaves out as many messages at once that it need not do so again soon, and never lets examples come
+    and go with the length of the chat.
+    """
+    tokens, is_stable = _counter(ctx), scene.story.is_stable
+    indexes = {turn.source: turn.index for turn in scene.affordable_turns}
+    found = {place: indexes.get(str(block.source.get("id"))) for place, block in enumerate(ctx.blocks)}
+    messages = {place: index for place, index in found.items() if index is not None}
+
+    def give(without: frozenset[int] = frozenset()) -> tuple[_Share, Block | None]:
+        share = _Share(ctx.blocks, budget, tokens, without)
+        return share, share.give(examples_first=is_stable or scene.story.settings.pin_examples)
+
+    if not is_stable:
+        return *give(), 0
+    start = scene.story.layout_state.first_message
+    older = frozenset(place for place, index in messages.items() if index < start)
+    share, overflow = give(older)
+    unread = len(scene.affordable_turns) < len(scene.turns) or scene.messages_read < len(ctx.history)
+    if older and not unread and share.cost(messages) <= KEPT_SHARE * share.room(messages):
+        # There is much more room than there was: all of the chat is sent again.
+        start, older = 0, frozenset()
+        share, overflow = give()
+    is_cut = any(place not in older and place not in share.given for place in messages)
+    is_cut = is_cut or (unread and min(messages.values(), default=start) > start)
+    if overflow is not None or not is_cut:
+        return share, overflow, start
+    start = _new_start(share, messages)
+    gone = {one.source for one in scene.frozen if one.entry.message < start and not one.is_activated}
+    lore = {place for place, block in enumerate(ctx.blocks) if block.source.get("id") in gone}
+    share, overflow = give(frozenset(lore.union(place for place, index in messages.items() if index < start)))
+    return share, overflow, start
+
+
+def _new_start(share: _Share, messages: Mapping[int, int]) -> int:
+    """The first message to be sent, where so much room is left that the next ones need not move it again."""
+    sent = [place for place in messages if place in share.given]
+    left = KEPT_SHARE * share.cost(sent)
+    start = max(messages.values())
+    for place in reversed(sent):
+        left -= share.cost([place])
+        if left < 0:
+            break
+        start = messages[place]
+    return start
 
 
 def _overflow_error(block: Block, report: TrimReport) -> TokenBudgetExceeded:
@@ -96,7 +148,9 @@ class _OverflowError(Exception):
 class _Share:
     """The budget while it is given out. What is reserved is spent in advance and checked when it is used."""
 
-    def __init__(self, blocks: Sequence[Block], budget: int, tokens: Callable[[Block], int]) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], budget: int, tokens: Callable[[Block], int], without: frozenset[int]
+    ) -> None:
         self.budget = budget
         self.given: set[int] = set()
         self._left = budget
@@ -104,7 +158,7 @@ class _Share:
         self._costs = [tokens(block) if block.enabled else 0 for block in blocks]
         self._by_slot: dict[str | None, list[int]] = {}
         for place, block in enumerate(blocks):
-            if block.enabled:
+            if block.enabled and place not in without:
                 self._by_slot.setdefault(block.slot, []).append(place)
 
     def give(self, *, examples_first: bool) -> Block | None:
@@ -144,7 +198,7 @@ class _Share:
             strategy="group_order",
             budget_tokens=self.budget,
             initial_tokens=sum(self._costs),
-            final_tokens=self._cost(self.given),
+            final_tokens=self.cost(self.given),
             evictions=tuple(
                 eviction_record(
                     self._blocks[place],
@@ -190,17 +244,22 @@ class _Share:
             units.setdefault(place if bundle is None else bundle, []).append(place)
         return list(units.values())
 
-    def _cost(self, places: Iterable[int]) -> int:
+    def cost(self, places: Iterable[int]) -> int:
+        """What the blocks at these places take."""
         return sum(map(self._costs.__getitem__, places))
 
     def _can_afford(self, places: Iterable[int]) -> bool:
-        return self._cost(places) <= self._left
+        return self.cost(places) <= self._left
+
+    def room(self, places: Iterable[int]) -> int:
+        """How many tokens there are for the blocks at these places, when all others have theirs."""
+        return self._left + self.cost(place for place in places if place in self.given)
 
     def _reserve(self, places: Iterable[int]) -> None:
-        self._left -= self._cost(places)
+        self._left -= self.cost(places)
 
     def _free(self, places: Iterable[int]) -> None:
-        self._left += self._cost(places)
+        self._left += self.cost(places)
 
     def _admit_all(self, places: Iterable[int]) -> None:
         for place in places:

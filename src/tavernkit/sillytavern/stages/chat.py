@@ -37,8 +37,10 @@ class ChatView(Sequence[ChatLine]):
         self._dropped = int(_drops_last(ctx))
         self._said = (ctx.message,) if ctx.message else ()
         self._is_traced = ctx.platform(Scene).plain is not None
+        self._touched = ctx.platform(Scene).touched
 
     def __len__(self) -> int:
+        self._touched.count += 1
         return len(self._history) - self._dropped + len(self._said)
 
     def __eq__(self, other: object) -> bool:

@@ -124,10 +124,10 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
         input_text=ctx.message,
         outlets=ctx.outlets,
         notes=AuthorsNotes(chat=story.note.text, character=story.character_note.text if story.character_note else ""),
-        clock=ctx.clock,
+        clock=scene.touched.watching(ctx.clock) if story.is_stable else ctx.clock,
         zone=story.zone,
         locale=story.locale,
-        random=ctx.rng.random,
+        random=scene.touched.watching(ctx.rng.random) if story.is_stable else ctx.rng.random,
     )
 
 
@@ -151,16 +151,16 @@ def _speaker(ctx: Context, scene: Scene) -> GroupMember:
 def _card_texts(ctx: Context, scene: Scene) -> CardTexts:
     story, card, speaker = scene.story, ctx.require_character(), _speaker(ctx, scene)
 
-    def text(written: str, *, quietly: bool = False) -> str:
-        return scene.expand_card(js_trim(written), card.name, quietly=quietly)
+    def text(written: str, *, name: str = "", quietly: bool = False) -> str:
+        return scene.watched(name, lambda: scene.expand_card(js_trim(written), card.name, quietly=quietly))
 
     # In this order, and each text once: macros may change variables and draw numbers.
-    persona = text(ctx.require_user().persona)
+    persona = text(ctx.require_user().persona, name="persona")
     if story.group is None:
         shown = JoinedCard(
-            description=text(card.description),
-            personality=text(card.personality),
-            scenario=text(story.scenario or card.scenario),
+            description=text(card.description, name="description"),
+            personality=text(card.personality, name="personality"),
+            scenario=text(story.scenario or card.scenario, name="scenario"),
             mes_example=text(story.examples or card.mes_example),
         )
     else:

@@ -10,6 +10,7 @@ from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_r
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
 from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, read_further, scripted, user_messages
+from tavernkit.sillytavern.stages.layout import arranged, move_to_end, watched_lore
 from tavernkit.sillytavern.stages.tracing import EntryMarks
 from tavernkit.sillytavern.story import PersonaPosition, is_due, note_text
 from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
@@ -36,9 +37,11 @@ def lore(ctx: Context) -> None:
             f"Some lore did not fit into its budget of {result.budget} tokens.",
             budget=result.budget,
         )
-    scene.insertions = result.insertions
+    scene.insertions = arranged(ctx, scene, result).insertions
     _place(ctx, scene, scene.insertions)
     _put_persona_around_note(ctx, scene)
+    if scene.story.is_stable:
+        move_to_end(ctx, scene)
 
 
 def _put_note(scene: Scene, text: str) -> None:
@@ -116,6 +119,10 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
         expand_at=expand,
         mark=EntryMarks(scene) if ctx.is_traced else None,
     )
+    if story.freeze_lore:
+        scene.known_lore = shared_world_info().entries_of(scan_input, story.layout_state.frozen)
+    if story.is_stable:
+        scan_input = scan_input.with_(expand_at=watched_lore(scene.touched, scene.changing, expand))
     engine = shared_world_info()
     reach = engine.reach(scan_input)
     while len(scene.turns) < reach and read_further(ctx, scene):

@@ -76,6 +76,12 @@ def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> TextChat
     speeches, reserved = _inject(
         scene, [_speech(turn) for turn in reversed(scene.turns) if not turn.is_system], prompts
     )
+    for lore in scene.frozen:
+        # Newest first: what stands behind a message comes before it.
+        known = {turn.source for turn in scene.turns if turn.index <= lore.entry.message}
+        at = next((place for place, speech in enumerate(speeches) if speech.source in known), len(speeches))
+        speeches.insert(at, Speech(source=lore.source, text=lore.content, is_narrator=True))
+        reserved = [place + (place >= at) for place in reserved] + [at] * lore.is_activated
     if scene.post_history:
         last = Speech(source="post_history", text=scene.post_history, is_user=True)
         if scene.is_continue:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from tavernkit.prompt.sources import FromTemplate
 from tavernkit.prompt.tracing import traced
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
+from tavernkit.sillytavern.layout import FrozenLore
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import Value
@@ -102,7 +103,8 @@ class TextScene(TextSpeakers, frozen=True, kw_only=True):
     `has_older` says that there are others before them, for which there is no room in any case. `chat_length` and
     `last_is_user` are of the whole chat, hidden messages counted. `dialogues` are the examples, those of World Info
     among them. `persona` is empty where the persona stands elsewhere.
-    `kept` is the source of a message that gets its share of the budget before all others. `count_tokens` counts a text.
+    `kept` is the source of a message that gets its share of the budget before all others. `frozen` is the lore that has
+    its place in the chat. `count_tokens` counts a text.
     """
 
     count_tokens: Callable[[str], int]
@@ -121,6 +123,7 @@ class TextScene(TextSpeakers, frozen=True, kw_only=True):
     chat_length: int = 0
     last_is_user: bool = False
     extension_prompts: tuple[ExtensionPrompt, ...] = ()
+    frozen: tuple[FrozenLore, ...] = ()
 
     quiet_prompt: str = ""
     quiet_to_loud: bool = False

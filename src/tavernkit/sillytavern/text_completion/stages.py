@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -16,9 +16,12 @@ from tavernkit.prompt.sources import AnySource
 from tavernkit.prompt.tracing import first_source
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.layout import FROZEN, KEPT_SHARE
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.stages.chat import affordable_turns
+from tavernkit.sillytavern.stages.layout import END, note_move, state_after
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import PersonaPosition, Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
@@ -28,9 +31,18 @@ from tavernkit.sillytavern.text_completion.scene import TextPiece, TextPrompt, T
 from tavernkit.sillytavern.text_completion.sequences import is_changing
 from tavernkit.sillytavern.turns import ChatTurn
 
-_GROUPS = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
+_GROUPS = {
+    "message": "history",
+    "lore": "history",
+    "example": "examples",
+    "injection": "history",
+    "post_history": "history",
+}
 """What may be left out, by the kind of its source."""
 
+
+SPARE = 0.05
+"""The share of its room that a stable layout leaves to what cannot be counted before the text is put together."""
 
 _NO_PRESET = TextPreset()
 """What a scene has until it is given its preset."""
@@ -94,7 +106,10 @@ def compilation(ctx: Context) -> None:
     def with_turns(text_scene: TextScene, budget: int) -> TextScene:
         scene.affordable_turns = turns = affordable_turns(ctx, scene, budget)
         is_whole = len(turns) == len(scene.turns) and scene.messages_read >= len(ctx.history)
-        return text_scene.with_(turns=turns, has_older=not is_whole)
+        if scene.story.is_stable:
+            turns = _in_window(ctx, scene, turns, budget, is_whole=is_whole)
+            is_whole = is_whole and len(turns) == len(scene.turns)
+        return text_scene.with_(turns=turns, has_older=not is_whole, frozen=tuple(scene.frozen))
 
     is_continue = ctx.generation_type == "continue"
     # Taken away, because it holds the build: a finished one need not wait for the garbage collector.
@@ -108,7 +123,10 @@ def compilation(ctx: Context) -> None:
     except InvalidContextTemplateError as error:
         ctx.fail(error)
     said = {turn.source: turn.text for turn in scene.affordable_turns}
-    ctx.blocks.extend([_block(ctx, piece, said.get(piece.source), text_scene.kept) for piece in prompt.pieces])
+    written = {piece.source for piece in prompt.pieces}
+    left_out = [_unwritten(turn) for turn in scene.affordable_turns if turn.source not in written]
+    pieces = (*left_out, *prompt.pieces) if scene.story.is_stable else prompt.pieces
+    ctx.blocks.extend([_block(ctx, piece, said.get(piece.source), text_scene.kept) for piece in pieces])
     ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
         ctx.greeting = str(scene.expand(ctx.require_character().first_mes)) or None
@@ -143,6 +161,9 @@ def trimming(ctx: Context) -> None:
     ):
         _fit_what_hooks_changed(ctx)
     settle(ctx)
+    sent = {str(block.source.get("id")) for block in ctx.blocks if block.enabled}
+    first = min((turn.index for turn in scene.affordable_turns if turn.source in sent), default=0)
+    scene.layout_state = state_after(scene, sent, first if scene.story.is_stable else 0)
     report_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
 
 
@@ -167,20 +188,76 @@ def _fit_what_hooks_changed(ctx: Context) -> None:
     ctx.blocks = list(result.blocks)
 
 
+def _in_window(
+    ctx: Context, scene: TextWorkspace, turns: Sequence[ChatTurn], budget: int, *, is_whole: bool
+) -> tuple[ChatTurn, ...]:
+    """The turns from the first one that was sent last; where they do not fit, so few that the next ones do.
+
+    They are counted in their least wording; what the sequences add to the first and the last has room in `SPARE`.
+    """
+    estimate, wording = ctx.estimator.estimate, scene.least_wording()
+    added = [prompt.content for prompt in scene.extension_prompts.values() if prompt.position == "chat"]
+    added += [one.content for one in scene.frozen]
+    room = (1 - SPARE) * (budget - sum(estimate(str(text), ctx.model) for text in added if text))
+    costs = {turn.source: estimate(str(wording(turn)), ctx.model) for turn in turns}
+    if is_whole and sum(costs.values()) <= KEPT_SHARE * room:
+        return tuple(turns)
+    start = scene.story.layout_state.first_message
+    window = [turn for turn in turns if turn.index >= start]
+    if ctx.generation_type == "continue":
+        # Its room is not known yet; it is made from behind.
+        return tuple(window or turns)
+    if (is_whole or (window and turns[0].index <= start)) and sum(costs[turn.source] for turn in window) <= room:
+        return tuple(window)
+    left = KEPT_SHARE * room
+    kept: list[ChatTurn] = []
+    for turn in reversed(turns):
+        left -= costs[turn.source]
+        if left < 0 and kept:
+            break
+        kept.append(turn)
+    start = kept[-1].index if kept else 0
+    scene.frozen = [one for one in scene.frozen if one.is_activated or one.entry.message >= start]
+    return tuple(reversed(kept))
+
+
+def _staying(ctx: Context, scene: TextWorkspace, name: str, text: str) -> str:
+    """A text of the story string; one that changes from turn to turn stands behind the chat instead."""
+    if not text or name not in scene.changing:
+        return text
+    note_move(ctx, f"The {name.replace('_', ' ')}", "its place in the story string", END)
+    scene.put(ExtensionPrompt(key=f"moved_{name}", content=text, position="chat"))
+    return ""
+
+
+def _unwritten(turn: ChatTurn) -> TextPiece:
+    """A message in front of the window."""
+    return TextPiece(text=turn.text, source=turn.source, kept=False, reason="behind")
+
+
 def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
     quiet = story.quiet
     system_prompt, post_history = _system_texts(scene)
     chat = scene.environment.chat
     in_prompt = story.persona.position is PersonaPosition.IN_PROMPT
+    system_prompt = _staying(ctx, scene, "system_prompt", system_prompt)
+    description = _staying(ctx, scene, "description", card.description)
+    personality = _staying(ctx, scene, "personality", card.personality)
+    scenario = _staying(ctx, scene, "scenario", card.scenario)
+    persona = _staying(ctx, scene, "persona", card.persona if in_prompt else "")
+    speakers = scene.speakers()
+    if story.is_stable:
+        # Examples that come and go with the length of the chat would change the beginning of the prompt.
+        speakers = speakers.with_(settings=story.settings.with_(pin_examples=True))
     return TextScene(
-        **msgspec.structs.asdict(scene.speakers()),
+        **msgspec.structs.asdict(speakers),
         system_prompt=system_prompt,
         post_history=post_history,
-        description=card.description,
-        personality=card.personality,
-        scenario=card.scenario,
-        persona=card.persona if in_prompt else "",
+        description=description,
+        personality=personality,
+        scenario=scenario,
+        persona=persona,
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
@@ -210,15 +287,20 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
     own = settings.sysprompt
     if not own.enabled:
         return "", ""
+    system_prompt = scene.watched("system_prompt", lambda: _system_prompt(scene))
+    if settings.prefer_character_jailbreak and card.post_history:
+        return system_prompt, scene.expand(card.post_history, original=own.post_history)
+    return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
+
+
+def _system_prompt(scene: TextWorkspace) -> str:
+    settings, card = scene.story.settings, scene.card
+    own = settings.sysprompt
     if settings.prefer_character_prompt and card.system_prompt:
         system_prompt = scene.expand(card.system_prompt, original=own.content)
     else:
         system_prompt = scene.expand_card(own.content, scene.environment.character_name)
-    if settings.instruct.enabled:
-        system_prompt = scene.expand(system_prompt, original=own.content)
-    if settings.prefer_character_jailbreak and card.post_history:
-        return system_prompt, scene.expand(card.post_history, original=own.post_history)
-    return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
+    return scene.expand(system_prompt, original=own.content) if settings.instruct.enabled else system_prompt
 
 
 def _block(ctx: Context, piece: TextPiece, said: str | None, must_keep: str | None) -> Block:
@@ -231,7 +313,7 @@ def _block(ctx: Context, piece: TextPiece, said: str | None, must_keep: str | No
         metadata["said"] = str(said)
     return ctx.new_block(
         source=piece.source,
-        slot="history" if kind == "message" else kind,
+        slot="history" if kind == "message" else FROZEN if kind == "lore" else kind,
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
@@ -67,6 +67,12 @@ class WorldInfo:
 
     def scan(self, scan_input: WorldInfoInput) -> WorldInfoResult:
         return _Scan(self._plan(scan_input), scan_input).run()
+
+    def entries_of(self, scan_input: WorldInfoInput, references: Iterable[str]) -> dict[str, WorldEntry]:
+        """The entries that are switched on, of those with these references."""
+        plan = self._plan(scan_input)
+        places = {name: plan.places[name] for name in references if name in plan.places}
+        return {name: plan.entries[place] for name, place in places.items() if plan.entries[place].source.enabled}
 
     def reach(self, scan_input: WorldInfoInput) -> int:
         """How many messages, from the newest, a scan may look at; `scan_input` need not have that many."""
@@ -464,7 +470,8 @@ class _Scan:
         if verdict is None:
             # Nothing called it in any pass, so no pass has looked at it.
             verdict = WorldInfoVerdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
-        return verdict if verdict.is_activated else verdict.with_(near_miss=misses.of(place, verdict))
+        near_miss = None if verdict.is_activated else misses.of(place, verdict)
+        return verdict if near_miss is None else verdict.with_(near_miss=near_miss)
 
     def _silent_reason(self, place: int, entry: WorldEntry) -> WorldInfoReason:
         barred = self._bar(place, entry)

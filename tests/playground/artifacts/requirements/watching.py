@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.pieces import text_of
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.prompting.pieces import text_of
 from tests.playground.pipelines.profile_story import ProfileStory
 from tests.support.hanging import HANG_SECONDS
 

@@ -958,6 +958,36 @@ class PromptSnapshot(Base):
     created_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class InputDocument(Base):
+    """A card, a lorebook, a preset, a group of messages…, as prompts were built from it: JSON, compressed, once by the
+    hash of it. One that `has_parts` names others."""
+
+    __tablename__ = "input_documents"
+
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    has_parts: Mapped[bool]
+
+
+class PromptInputRecord(Base):
+    """What one prompt was built from: JSON, compressed, that names documents and blocks by their hashes."""
+
+    __tablename__ = "prompt_inputs"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ReplyStream(Base):
+    """What a provider sent for one reply, piece by piece, and what became of it: JSON, compressed."""
+
+    __tablename__ = "reply_streams"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("prompt_snapshots.run_id", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class Claimed(DatedRow):
     """Work that a worker claims when it is due, for as long as its lease holds.
 
@@ -979,7 +1009,8 @@ class Run(Claimed):
 
     `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
     while steps behind it may still be at work. `limits` are those of who asked for it: `max_tokens` and `stop`.
-    `model` is the one that has answered, `cost` what its provider has said.
+    `model` is the one that has answered, `cost` and `cached_tokens` what its provider has said. Of the
+    `compared_tokens` of its prompt, `common_tokens` begin it as they began the conversation's prompt before.
     """
 
     __tablename__ = "conversation_runs"
@@ -1016,6 +1047,9 @@ class Run(Claimed):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
+    cached_tokens: Mapped[int | None]
+    common_tokens: Mapped[int | None]
+    compared_tokens: Mapped[int | None]
     cost: Mapped[float | None]
     error: Mapped[dict[str, Any] | None]
     debug: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -45,7 +45,7 @@ def read_completion(source: str | bytes) -> Completion | None:
     complaint = _complaint(body)
     if complaint is not None:
         return Completion(complaint=complaint)
-    counted = Completion(counts=_counts(body.nested("usage")))
+    counted = Completion(counts=_counts(body))
     # Only the first of several alternatives is read: nobody asks for more than one.
     for choice in body.objects("choices"):
         if choice.integer("index") != 0:
@@ -113,15 +113,24 @@ def tokens_in_all(*counts: int | None) -> int | None:
     return sum(known) if known else None
 
 
-def _counts(usage: LooseObject) -> Counts:
+def _counts(body: LooseObject) -> Counts:
+    usage = body.nested("usage")
     cost = usage.optional_number("cost")
     return Counts(
         prompt_tokens=count(usage, "prompt_tokens"),
         completion_tokens=count(usage, "completion_tokens"),
         thought_tokens=count(usage.nested("completion_tokens_details"), "reasoning_tokens"),
-        cached_tokens=count(usage.nested("prompt_tokens_details"), "cached_tokens"),
+        cached_tokens=_cached(body, usage),
         cost=float(cost) if cost is not None and 0 <= cost <= _HIGHEST_COST else None,
     )
+
+
+def _cached(body: LooseObject, usage: LooseObject) -> int | None:
+    """OpenAI's name for it, DeepSeek's, or that of llama.cpp's server, which counts it among its times."""
+    known = count(usage.nested("prompt_tokens_details"), "cached_tokens")
+    if known is None:
+        known = count(usage, "prompt_cache_hit_tokens")
+    return count(body.nested("timings"), "cache_n") if known is None else known
 
 
 def _complaint(body: LooseObject) -> Complaint | None:

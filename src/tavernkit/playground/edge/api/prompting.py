@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 from uuid import UUID
 
+import msgspec
 from fastapi import APIRouter, Path, Query
+from msgspec import to_builtins
 from pydantic import BaseModel, ConfigDict, Field
 
 from tavernkit.playground.base.schemas import Document, StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.edge.api.requests import ApiCaller, ConversationId, documented
+from tavernkit.playground.edge.web.links import source_address
 from tavernkit.playground.story.previews import explanations, service
+from tavernkit.playground.story.previews.comparisons import compare_runs
+from tavernkit.playground.story.previews.explanations import ExplainedPrompt
 from tavernkit.playground.story.previews.service import Change, KeptPrompt, PreviewKind, PromptChange
+from tavernkit.playground.story.previews.source_links import LinkKind, SourceLink
 from tavernkit.playground.story.prompting.cast import Platform
+from tavernkit.playground.story.prompting.records import REUSE
+from tavernkit.prompt.causes import CauseCode
+from tavernkit.prompt.comparing import ChangeKind, TextChange
 from tavernkit.prompt.parts import LoreCause
-from tavernkit.prompt.sources import Explanation
 
 
 class LoreSourceOut(BaseModel):
@@ -119,6 +127,29 @@ class StageOut(BaseModel):
     duration_ms: float = Field(description="Its own time, without the stages inside it.")
 
 
+class PrefixBreakOut(BaseModel):
+    """Where a prompt differs first from the one before it."""
+
+    message: int = Field(description="Which block of the prompt; 0 in a text completion, which is one text.")
+    offset: int = Field(description="How many characters of it are the same.")
+    role: str
+    source: dict[str, Any] | None = Field(description="Where the text comes from that stands there now.")
+    replaced: dict[str, Any] | None = Field(description="Where the text came from that stood there before.")
+    common: str = Field(description="The end of what both have in common.")
+    before: str = Field(description="What the prompt before goes on with.")
+    after: str = Field(description="What this prompt goes on with.")
+
+
+class PromptReuseOut(BaseModel):
+    """How much of a prompt the provider could have taken from its cache."""
+
+    before: UUID = Field(description="The run of the last prompt of this conversation to the same model.")
+    common_tokens: int = Field(description="With so many tokens both prompts begin alike.")
+    total_tokens: int
+    share: float
+    broken_by: PrefixBreakOut | None = Field(description="Null where one is the beginning of the other.")
+
+
 class SentPromptOut(Document):
     """A prompt."""
 
@@ -131,6 +162,9 @@ class SentPromptOut(Document):
     platform: Platform = Field(description="Whose rules the prompt was built by.")
     lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
     stages: list[StageOut] = Field(description="How long each stage of the build took; none for a preview.")
+    reuse: PromptReuseOut | None = Field(
+        description="What it has in common with the prompt before; null where there was none."
+    )
 
     @classmethod
     def of(cls, kept: KeptPrompt) -> Self:
@@ -144,6 +178,7 @@ class SentPromptOut(Document):
             lore=report.get("lore", []),
             platform=report.get("platform", "sillytavern"),
             stages=report.get("stages", []),
+            reuse=report.get(REUSE),
         )
 
 
@@ -158,12 +193,47 @@ class PromptChangeOut(BaseModel):
         return cls(change=change.change, block=BlockOut.of_row(change.block))
 
 
+class TextRangeOut(BaseModel):
+    """Characters of a message of an explanation."""
+
+    message: int
+    start: int
+    end: int
+
+
+class CauseOut(BaseModel):
+    """Why something has changed."""
+
+    code: str
+    sentence: str
+
+
+class CausedChangeOut(BaseModel):
+    """A stretch of text that is only in one of two prompts, another one, or in another place."""
+
+    kind: ChangeKind
+    code: CauseCode = Field(description="The cause, as the page Explaining lists them.")
+    cause: str
+    source: str
+    role: str
+    removed: str = ""
+    added: str = ""
+    before: TextRangeOut | None = Field(default=None, description="Where it is in the explanation of the other run.")
+    after: TextRangeOut | None = Field(default=None, description="Where it is in the explanation of this run.")
+    also: list[CauseOut] = Field(default=[], description="Other causes that may have had a part in it.")
+
+    @classmethod
+    def of(cls, change: TextChange) -> Self:
+        return cls.model_validate(presentable(to_builtins(change)))
+
+
 class ComparisonOut(BaseModel):
     """What one prompt has that another has not."""
 
     before: UUID = Field(description="The run that is compared with.")
     after: UUID
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
+    causes: list[CausedChangeOut] = Field(description="What has changed in the texts, and why.")
 
 
 class SpanOut(BaseModel):
@@ -183,16 +253,34 @@ class ExplainedMessageOut(BaseModel):
     spans: list[SpanOut]
 
 
+class SourceLinkOut(BaseModel):
+    """The row that a source is."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: dict[str, Any] = Field(description="As spans name it, without `through`.")
+    kind: LinkKind = Field(description="What the row is; its ids stand beside it, such as `lorebook_id` and `uid`.")
+    may_change: bool
+    url: str = Field(description="The page on which it is changed, or read.")
+
+    @classmethod
+    def of(cls, link: SourceLink) -> Self:
+        fields = {name: value for name, value in msgspec.to_builtins(link).items() if name != "ids"}
+        return cls.model_validate(presentable({**fields, **link.ids, "url": source_address(link)}))
+
+
 class ExplanationOut(BaseModel):
     """Where every character of a prompt comes from."""
 
     model_config = ConfigDict(extra="allow")
 
     messages: list[ExplainedMessageOut]
+    links: list[SourceLinkOut] = Field(description="Of the sources that you may open, each once.")
 
     @classmethod
-    def of(cls, explanation: Explanation) -> Self:
-        return cls.model_validate(presentable(explanation.to_dict()))
+    def of(cls, explained: ExplainedPrompt) -> Self:
+        links = [SourceLinkOut.of(link) for link in explained.links]
+        return cls.model_validate({**presentable(explained.explanation.to_dict()), "links": links})
 
 
 class PreviewIn(StrictModel):
@@ -219,14 +307,20 @@ async def show_prompt(caller: ApiCaller, run_id: RunId) -> SentPromptOut:
 @router.get("/runs/{run_id}/explanation", responses=documented())
 async def explain_prompt(caller: ApiCaller, run_id: RunId) -> ExplanationOut:
     """Where every character of the prompt comes from that a run has sent."""
-    return ExplanationOut.of(await explanations.read_explanation(*caller, run_id))
+    return ExplanationOut.of(await explanations.read_explained(*caller, run_id))
 
 
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
 async def compare_prompts(caller: ApiCaller, run_id: RunId, other: Other) -> ComparisonOut:
-    """What has changed from another run's prompt to this one's, block by block."""
+    """What has changed from another run's prompt to this one's: block by block, and in the texts with the causes."""
     changes = await service.compare_prompts(*caller, other, run_id)
-    return ComparisonOut(before=other, after=run_id, changes=[PromptChangeOut.of(change) for change in changes])
+    comparison = await compare_runs(*caller, other, run_id)
+    return ComparisonOut(
+        before=other,
+        after=run_id,
+        changes=[PromptChangeOut.of(change) for change in changes],
+        causes=[CausedChangeOut.of(change) for change in comparison.changes],
+    )
 
 
 @router.post("/conversations/{conversation_id}/preview", responses=documented(409))
@@ -239,7 +333,7 @@ async def preview_prompt(caller: ApiCaller, conversation_id: ConversationId, bod
 @router.post("/conversations/{conversation_id}/preview/explanation", responses=documented(409))
 async def explain_preview(caller: ApiCaller, conversation_id: ConversationId, body: PreviewIn) -> ExplanationOut:
     """Where every character of the prompt comes from that would be sent now. No model is asked."""
-    explanation = await explanations.preview_explanation(
+    explained = await explanations.preview_explanation(
         *caller, conversation_id, speaker_id=body.speaker_id, kind=body.kind
     )
-    return ExplanationOut.of(explanation)
+    return ExplanationOut.of(explained)

@@ -1,4 +1,4 @@
-"""Runs: stopping one, deciding about one that was cut short, the tab with the newest, and the page of one."""
+"""Runs: stopping one, deciding about one that was cut short, and the tab with the newest."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from markupsafe import Markup
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
 from tavernkit.playground.edge.presenting.messages import find_permissions, written_html
 from tavernkit.playground.edge.presenting.panel import panel_page
-from tavernkit.playground.edge.presenting.run_records import run_page_view, runs_view
-from tavernkit.playground.edge.web.forms import fresh_page
+from tavernkit.playground.edge.presenting.run_records import runs_view
 from tavernkit.playground.edge.web.requests import PageCaller, Visitor, answer
 from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop
 from tavernkit.playground.story.runs.queries import read_run
@@ -66,9 +65,3 @@ async def text(caller: PageCaller, run_id: UUID) -> dict[str, str]:
 @router.get("/conversations/{conversation_id}/panel/runs")
 async def runs(caller: PageCaller, conversation_id: UUID) -> Response:
     return panel_page(caller.request, "runs", await runs_view(*caller, conversation_id))
-
-
-@router.get("/runs/{run_id}")
-async def show(caller: PageCaller, run_id: UUID) -> Response:
-    view = await run_page_view(*caller, run_id)
-    return fresh_page("panel/run.html", view=view)

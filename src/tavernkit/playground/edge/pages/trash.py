@@ -55,6 +55,7 @@ async def retention(
     caller: PageCaller,
     trash_days: Annotated[str | None, Query(max_length=20)] = None,
     prompt_days: Annotated[str, Query(max_length=20)] = "",
+    stream_days: Annotated[str, Query(max_length=20)] = "",
     event_days: Annotated[str, Query(max_length=20)] = "",
     job_days: Annotated[str, Query(max_length=20)] = "",
     version_days: Annotated[str, Query(max_length=20)] = "",
@@ -63,7 +64,7 @@ async def retention(
     require_administrator(caller.viewer)
     if trash_days is None:
         return await _retention_page(caller)
-    typed = _typed(trash_days, prompt_days, event_days, job_days, version_days)
+    typed = _typed(trash_days, prompt_days, stream_days, event_days, job_days, version_days)
     try:
         return await _retention_page(caller, retention=_read(typed), typed=typed)
     except Refused as refused:
@@ -75,11 +76,12 @@ async def change(
     caller: PageCaller,
     trash_days: Text = "",
     prompt_days: Text = "",
+    stream_days: Text = "",
     event_days: Text = "",
     job_days: Text = "",
     version_days: Text = "",
 ) -> Response:
-    typed = _typed(trash_days, prompt_days, event_days, job_days, version_days)
+    typed = _typed(trash_days, prompt_days, stream_days, event_days, job_days, version_days)
     try:
         await change_retention(*caller, _read(typed))
     except Refused as refused:

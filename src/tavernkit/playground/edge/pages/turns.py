@@ -18,7 +18,6 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.runs import MAX_SLOTS
 from tavernkit.playground.edge.pages.runs import run_answer
-from tavernkit.playground.edge.presenting.prompt_preview import preview_view
 from tavernkit.playground.edge.presenting.runs import (
     CandidatesView,
     RoundView,
@@ -37,7 +36,6 @@ from tavernkit.playground.edge.web.requests import (
     wants_streams,
 )
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.previews.service import PreviewKind
 from tavernkit.playground.story.replies.actions import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates, retry
 from tavernkit.playground.story.runs.requests import force_talk
 from tavernkit.playground.story.runs.round_control import (
@@ -157,20 +155,6 @@ async def show_candidates(caller: PageCaller, conversation_id: UUID, job_id: UUI
     if not view.is_over:
         return Response(status_code=204)
     return streamed(_candidates(view))
-
-
-@router.get("/preview")
-async def preview(
-    caller: PageCaller, conversation_id: UUID, speaker: UUID | None = None, kind: PreviewKind | None = None
-) -> Response:
-    """The prompt that would be sent now: a page, and the content of the dialog."""
-    try:
-        view = await preview_view(*caller, conversation_id, speaker_id=speaker, kind=kind)
-    except Refused as refused:
-        if refused.status == 404:
-            raise
-        return fresh_page("preview.html", refused, view=refused)
-    return fresh_page("preview.html", view=view)
 
 
 async def _round(

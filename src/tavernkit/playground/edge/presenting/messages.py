@@ -115,6 +115,7 @@ class MessagePermissions(Value, frozen=True, kw_only=True):
     can_speak: bool = False
     can_moderate: bool = False
     can_fork: bool = False
+    can_inspect: bool = False
     has_branches: bool = False
 
     def is_own(self, message: MessageView) -> bool:
@@ -208,6 +209,7 @@ def permissions_of(conversation: Conversation, access: SpaceAccess) -> MessagePe
         can_speak=in_use and may_speak(access.member),
         can_moderate=in_use and access.level >= Access.MODERATE,
         can_fork=takes_part and conversation.status in ("ready", "archived"),
+        can_inspect=access.member is not None or access.level >= Access.ADMINISTER,
         has_branches=access.space.kind == "playground",
     )
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.database.models import Character, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
@@ -27,6 +27,7 @@ from tavernkit.playground.story.previews.service import (
     speaker_at_hand,
 )
 from tavernkit.playground.story.prompting.fitting import part_name
+from tavernkit.playground.story.prompting.records import KeptReuse
 from tavernkit.prompt.parts import LoreCause
 from tavernkit.values import Json, Value
 
@@ -121,6 +122,7 @@ class KeptReport(Value, frozen=True, kw_only=True):
     lore: tuple[ReportedEntry, ...] = ()
     platform: str = ""
     stages: tuple[TimedStage, ...] = ()
+    reuse: KeptReuse | None = None
 
     @property
     def build_ms(self) -> float:
@@ -142,24 +144,47 @@ class PromptView(Value, frozen=True, kw_only=True):
         return min(100, round(100 * self.tokens / budget)) if budget else 0
 
 
-async def preview_view(
+class PreviewSpeakers(Value, frozen=True, kw_only=True):
+    """Whose prompt a preview is of, and whose it could be."""
+
+    title: str
+    speaker: SpaceMembership
+    speakers: tuple[SpaceMembership, ...]
+
+
+async def preview_speakers(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None, kind: PreviewKind | None
-) -> Mapping[str, object]:
-    """The prompt for what this member would say next here, or whoever would speak, and others to look at."""
+) -> PreviewSpeakers:
+    """This member, or whoever would speak, and others to look at."""
     async with runtime.database.read() as session:
         conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         members = await active_members(session, conversation.space_id)
-    prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
-    return {
-        "conversation_id": conversation.id,
-        "title": trail_title(access.space.name, conversation.name),
-        "speaker": speaker,
-        "name": shown_name(speaker.cached_display_name),
+    return PreviewSpeakers(
+        title=trail_title(access.space.name, conversation.name),
+        speaker=speaker,
         # For others than oneself, nobody can have a model write.
-        "speakers": tuple(one for one in members if one.kind == "character" or one.user_id == viewer.user_id),
+        speakers=tuple(one for one in members if one.kind == "character" or one.user_id == viewer.user_id),
+    )
+
+
+async def preview_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None, kind: PreviewKind | None
+) -> Mapping[str, object]:
+    """The prompt for what this member would say next here, or whoever would speak, and others to look at."""
+    about = await preview_speakers(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=about.speaker.id, kind=kind)
+    return {"conversation_id": conversation_id, **preview_heading(about, prompt), "prompt": prompt_view(prompt)}
+
+
+def preview_heading(about: PreviewSpeakers, prompt: KeptPrompt) -> Mapping[str, object]:
+    """What stands above a preview."""
+    return {
+        "title": about.title,
+        "speaker": about.speaker,
+        "name": shown_name(about.speaker.cached_display_name),
+        "speakers": about.speakers,
         "model": str(prompt.request["model"]),
-        "prompt": prompt_view(prompt),
     }
 
 

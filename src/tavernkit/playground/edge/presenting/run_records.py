@@ -10,18 +10,23 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, PipelineRun, PromptSnapshot, Run, SpaceMembership
+from tavernkit.playground.base.database.models import Conversation, PipelineRun, Run, SpaceMembership
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import ngettext, stored_sentence
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
-from tavernkit.playground.edge.presenting.prompt_preview import (
-    block_view,
-    largest_block,
-    prompt_view,
+from tavernkit.playground.edge.presenting.inspector import (
+    InspectorTab,
+    PlaceView,
+    plan_view,
+    run_place,
+    traced_part,
 )
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
+from tavernkit.playground.edge.presenting.prompt_history import changes_view, timeline_view
+from tavernkit.playground.edge.presenting.prompt_preview import prompt_view
+from tavernkit.playground.edge.presenting.traced_text import TracedView
 from tavernkit.playground.story.pipelines.reports import (
     failed_steps,
     pipelines_view,
@@ -29,10 +34,14 @@ from tavernkit.playground.story.pipelines.reports import (
     run_words,
     runs_around,
 )
-from tavernkit.playground.story.previews.service import compare_prompts, read_prompt
+from tavernkit.playground.story.previews.explanations import read_explanation
+from tavernkit.playground.story.previews.links import find_places
+from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
 from tavernkit.playground.story.prompting.replies import cost_words
+from tavernkit.playground.story.replaying.inspecting import inspect_run
+from tavernkit.playground.story.runs.documents import ReuseOut
 from tavernkit.playground.story.runs.queries import list_runs, read_run
 from tavernkit.values import Value
 
@@ -90,31 +99,70 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
         around = await runs_around(session, [run.id for run in runs])
     return {
         "panel": panel_view(*entered, "runs"),
+        "conversation_id": conversation_id,
         "runs": tuple(_line(run, names, around.get(run.id)) for run in runs),
     }
 
 
-async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Mapping[str, object]:
-    """A run and its prompt, and what has changed since the prompt before it."""
+async def run_page_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    run_id: UUID,
+    tab: InspectorTab,
+    *,
+    off: tuple[str, ...] = (),
+    other: UUID | None = None,
+) -> Mapping[str, object]:
+    """A run with one tab of the inspector of its prompt, without what is `off`; `other` is the run that it is compared
+    with, else the one before it."""
     run = await read_run(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         names = await _names(session, [run])
         conversation = await session.get_one(Conversation, run.conversation_id)
-        before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
     try:
-        sent: Mapping[str, object] | None = await _sent(runtime, viewer, run_id, before)
+        prompt: KeptPrompt | None = await read_prompt(runtime, viewer, run_id)
     except Refused:
         # It was not kept, or it is not for everybody who may read the story.
-        sent = None
+        prompt = None
+    place = run_place(run_id, tab, off)
     return {
+        "place": place,
         "line": _line(run, names, pipelines),
         "title": shown_name(conversation.name),
         "facts": tuple(_facts(run)),
         "text": runtime.live_text.get(run.id, run.text),
         "pipelines": None if pipelines is None else pipelines_view(pipelines),
-        "sent": sent,
+        **({} if prompt is None else await _tab_of(runtime, viewer, run, prompt, place, other)),
+        "has_prompt": prompt is not None,
     }
+
+
+async def _tab_of(
+    runtime: Runtime, viewer: Viewer, run: Run, prompt: KeptPrompt, place: PlaceView, other: UUID | None
+) -> Mapping[str, object]:
+    match place.tab:
+        case "plan":
+            trial = await inspect_run(runtime, viewer, run, off=place.off)
+            places = await find_places(runtime, viewer, run.conversation_id, trial.tried.explanation)
+            return {"plan": plan_view(trial, places)}
+        case "request" | "reply":
+            return {"prompt": prompt_view(prompt)}
+        case "timeline":
+            return {"timeline": await timeline_view(runtime, viewer, run.conversation_id, run.id)}
+        case "changes":
+            told = await read_explanation(runtime, viewer, run.id)
+            return {"changes": await changes_view(runtime, viewer, run.conversation_id, prompt, told, other)}
+
+
+async def traced_message(
+    runtime: Runtime, viewer: Viewer, run_id: UUID, off: tuple[str, ...], number: int, start: int
+) -> TracedView:
+    """A part of a message of the prompt that a run has sent, without what is `off`."""
+    run = await read_run(runtime, viewer, run_id)
+    inspected = (await inspect_run(runtime, viewer, run, off=off)).tried
+    places = await find_places(runtime, viewer, run.conversation_id, inspected.explanation)
+    return traced_part(inspected, places, number, start)
 
 
 async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
@@ -124,34 +172,6 @@ async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
         )
     )
     return {id: shown_name(name) for id, name in rows}
-
-
-async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
-    """The last run before this one whose prompt was kept."""
-    found: UUID | None = await session.scalar(
-        select(Run.id)
-        .join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
-        .where(
-            Run.conversation_id == run.conversation_id,
-            Run.created_at < run.created_at,
-        )
-        .order_by(Run.created_at.desc(), Run.id)
-        .limit(1)
-    )
-    return found
-
-
-async def _sent(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> Mapping[str, object]:
-    """The prompt that a run has sent, and the blocks that it or the one of the run `before` has alone."""
-    prompt = await read_prompt(runtime, viewer, run_id)
-    changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
-    largest = largest_block(prompt)
-    return {
-        "prompt": prompt_view(prompt),
-        "before": before,
-        "changes": tuple((one.change, block_view(one.block, largest)) for one in changes if one.change != "same"),
-        "same": sum(change.change == "same" for change in changes),
-    }
 
 
 def _line(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> RunLine:
@@ -195,6 +215,15 @@ def _tokens(number: int | None) -> str | None:
     return None if number is None else ngettext("{count} token", "{count} tokens", number)
 
 
+def _reused(run: Run) -> str:
+    """How much of its prompt begins as the prompt before did."""
+    found = ReuseOut.of(run)
+    if found is None:
+        return ""
+    figures = {"common": found.common_tokens, "total": found.total_tokens, "percent": round(100 * found.share)}
+    return _("{common} of {total} tokens ({percent} %)", **figures)
+
+
 def _facts(run: Run) -> Iterable[tuple[str, str]]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
@@ -204,6 +233,8 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         _("Model"): debug.get("model"),
         _("Prompt"): _tokens(run.prompt_tokens),
         _("Reply"): _tokens(run.completion_tokens),
+        _("Cached"): _tokens(run.cached_tokens),
+        _("Same as before"): _reused(run),
         _("Lore"): _entries(debug.get(LORE)),
         _("Trimmed"): left_out_words(debug.get(LEFT_OUT, {})),
         _("Pictures not sent"): debug.get(OMITTED) or None,
@@ -217,6 +248,7 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
         "finish_reason",
         "prompt_tokens",
         "completion_tokens",
+        "cached_tokens",
         "cost",
         "warnings",
         LORE,

@@ -142,5 +142,5 @@ def _failure(run: PipelineRun, step: Mapping[str, Any]) -> FailureView:
         step=f"{step['pipeline']}/{step['step']}",
         sentence=step["message"] or REASONS.get(step["reason"] or "", ""),
         turn=run.turn,
-        address="" if run.run_id is None else f"/runs/{run.run_id}#pipelines_heading",
+        address="" if run.run_id is None else f"/runs/{run.run_id}?tab=reply#pipelines_heading",
     )

@@ -53,7 +53,7 @@ from tavernkit.playground.story.paths.state import EVERY, keep_snapshots
 from tavernkit.playground.story.paths.variables import read_globals
 from tavernkit.playground.story.prompting.cast import library_character, platform_for
 from tavernkit.playground.story.prompting.macros import ExpandedGreeting, greetings_of
-from tavernkit.playground.story.prompting.unused import note_removed_prompts
+from tavernkit.playground.story.prompting.records import note_removed_prompts
 from tavernkit.playground.story.retention import time_in_trash
 from tavernkit.playground.story.settings_schema.resolving import effective
 

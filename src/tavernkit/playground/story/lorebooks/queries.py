@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
@@ -257,8 +257,9 @@ class BooksInPlay(Value, frozen=True, kw_only=True):
     """Books by scope, each in the order of its place; the library's World Info knows what takes precedence.
 
     `everywhere` are those for all stories of the space's owner and those of the space, SillyTavern's global ones. `own`
-    is the book inside the speaker's card: the library's stages find it there by themselves, so it stands apart.
-    `missing` says in sentences which books are left out because they are not shared with the space.
+    is the book inside the speaker's card: the library's stages find it there by themselves, so it stands apart. `ids`
+    are those of the stored books by the names that they have here; `missing` says in sentences which books are left out
+    because they are not shared with the space.
     """
 
     everywhere: tuple[Book, ...] = ()
@@ -266,6 +267,7 @@ class BooksInPlay(Value, frozen=True, kw_only=True):
     own: Book | None = None
     chat: tuple[Book, ...] = ()
     persona: tuple[Book, ...] = ()
+    ids: Mapping[str, UUID] = {}
     missing: tuple[str, ...] = ()
 
     @property
@@ -300,6 +302,21 @@ class BookCache:
 
 # Decoding 5,000 entries takes longer than all else that a prompt needs, and every run needs the same books.
 _CACHE = BookCache()
+
+
+class SameBook:
+    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
+
+    __slots__ = ("book",)
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameBook) and other.book is self.book
 
 
 async def books_for(
@@ -345,6 +362,7 @@ async def books_for(
         own=await card_book(session, speaker.character_id, cache),
         chat=those(lambda link: link.conversation_id is not None),
         persona=those(lambda link: link.persona_id is not None),
+        ids={str(book.name): id for id, book in books.items()},
         missing=tuple(_missing(link, lorebook, speaker) for link, lorebook, is_allowed in rows if not is_allowed),
     )
 

@@ -4,21 +4,54 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.previews.service import PreviewKind, in_preview, kept_snapshot, next_inputs
+from tavernkit.playground.story.previews.source_links import SourceLink, links_of
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.explained import read_kept
-from tavernkit.playground.story.prompting.records import PromptDocument, explanation_of, read_document
-from tavernkit.prompt.explaining import PROMPT
-from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.records import explanation_of, rows_of
+from tavernkit.playground.story.prompting.rows import PromptRows
+from tavernkit.playground.story.prompting.stored import explanation_in, read_document
+from tavernkit.prompt.sources import Explanation
+from tavernkit.values import Value
+
+
+class ExplainedPrompt(Value, frozen=True, kw_only=True):
+    """Where a prompt comes from, and the rows that the viewer may open among its sources."""
+
+    explanation: Explanation
+    links: tuple[SourceLink, ...]
+
+
+class NamedPrompt(Value, frozen=True, kw_only=True):
+    """Where a prompt comes from, and the rows that its sources are, whoever may open them."""
+
+    explanation: Explanation
+    rows: PromptRows
+    conversation_id: UUID
 
 
 async def read_explanation(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Explanation:
     """Where the prompt of a run comes from, for those who may see the prompt."""
+    return (await read_explained(runtime, viewer, run_id)).explanation
+
+
+async def read_explained(runtime: Runtime, viewer: Viewer, run_id: UUID) -> ExplainedPrompt:
+    """Where the prompt of a run comes from, with links, for those who may see the prompt."""
     async with runtime.database.read() as session:
-        document = await read_document(session, await kept_snapshot(session, viewer, run_id))
-    return _by_blocks(document) if document.explanation is None else read_kept(document.explanation)
+        kept = await read_named(session, viewer, run_id)
+        links = await links_of(session, viewer, kept.conversation_id, kept.explanation, kept.rows)
+    return ExplainedPrompt(explanation=kept.explanation, links=links)
+
+
+async def read_named(session: AsyncSession, viewer: Viewer, run_id: UUID) -> NamedPrompt:
+    """Where the prompt of a run comes from, with its rows, for those who may see the prompt."""
+    snapshot, conversation_id = await kept_snapshot(session, viewer, run_id)
+    document = await read_document(session, snapshot)
+    return NamedPrompt(explanation=explanation_in(document), rows=document.rows, conversation_id=conversation_id)
 
 
 async def preview_explanation(
@@ -28,27 +61,16 @@ async def preview_explanation(
     *,
     speaker_id: UUID | None = None,
     kind: PreviewKind | None = None,
-) -> Explanation:
+) -> ExplainedPrompt:
     """Where the prompt that would be sent now comes from; for members of the space."""
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
-    return await in_preview(lambda: explanation_of(build_prompt(inputs, is_traced=True)))
+    explanation, rows = await in_preview(lambda: _explained(inputs))
+    async with runtime.database.read() as session:
+        links = await links_of(session, viewer, conversation_id, explanation, rows)
+    return ExplainedPrompt(explanation=explanation, links=links)
 
 
-def _by_blocks(document: PromptDocument) -> Explanation:
-    """What is known of a prompt that an earlier version has kept: its blocks."""
-    messages = []
-    for block in document.blocks:
-        source = block["source"]
-        named = source if isinstance(source, dict) else {}
-        text = str(block["content"])
-        origin = FromBlock(stage=str(named.get("stage") or ""), id=str(named.get("id") or ""))
-        spans = (ExplainedSpan(text=text, source=origin),) if text else ()
-        messages.append(ExplainedMessage(role=str(block["role"]), content=text, spans=spans))
-    if not isinstance(document.request["prompt"], str):
-        return Explanation(messages=tuple(messages))
-    whole = ExplainedMessage(
-        role=PROMPT,
-        content="".join(message.content for message in messages),
-        spans=tuple(span for message in messages for span in message.spans),
-    )
-    return Explanation(messages=(whole,))
+def _explained(inputs: PromptInputs) -> tuple[Explanation, PromptRows]:
+    prompt = build_prompt(inputs, is_traced=True)
+    explanation = explanation_of(prompt)
+    return explanation, rows_of(prompt, explanation)

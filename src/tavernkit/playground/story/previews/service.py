@@ -43,9 +43,11 @@ from tavernkit.playground.story.access.access import (
 )
 from tavernkit.playground.story.paths.state import end_of_path
 from tavernkit.playground.story.pipelines.execution import TRIGGERS, candidates_for
-from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.records import PromptDocument, document_of, fingerprint_of, read_document
+from tavernkit.playground.story.prompting.records import REUSE, PromptDocument, document_of, fingerprint_of
+from tavernkit.playground.story.prompting.stored import read_document
 from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
@@ -125,16 +127,17 @@ async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after:
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
         new = await _read(session, viewer, after)
-        return tuple(_changes(old.blocks, new.blocks))
+        return tuple(changed_blocks(old.blocks, new.blocks))
 
 
 async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
-    snapshot = await kept_snapshot(session, viewer, run_id)
-    return prompt_of(await read_document(session, snapshot), snapshot.fingerprint, run_id)
+    snapshot, _conversation_id = await kept_snapshot(session, viewer, run_id)
+    document = await read_document(session, snapshot)
+    return prompt_of(document.with_reuse(snapshot.report), snapshot.fingerprint, run_id)
 
 
-async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> PromptSnapshot:
-    """The row of a prompt, for members of its space; for others there is none."""
+async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> tuple[PromptSnapshot, UUID]:
+    """The row of a prompt and its conversation, for members of its space; for others there is none."""
     row = (
         await session.execute(
             select(PromptSnapshot, Run.conversation_id)
@@ -151,7 +154,7 @@ async def kept_snapshot(session: AsyncSession, viewer: Viewer, run_id: UUID) -> 
         raise not_found(_("prompt")) from None
     if access.member is None and access.level < Access.ADMINISTER:
         raise not_found(_("prompt"))
-    return snapshot
+    return snapshot, conversation_id
 
 
 def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = None) -> KeptPrompt:
@@ -168,7 +171,8 @@ def prompt_of(document: PromptDocument, fingerprint: str, run_id: UUID | None = 
     )
 
 
-def _changes(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+def changed_blocks(before: Sequence[KeptBlock], after: Sequence[KeptBlock]) -> Iterator[PromptChange]:
+    """The blocks of two prompts, and which of them only one of the two has."""
     matcher = SequenceMatcher(a=[_key(block) for block in before], b=[_key(block) for block in after], autojunk=False)
     for kind, old, old_end, new, new_end in matcher.get_opcodes():
         if kind == "equal":
@@ -201,7 +205,11 @@ async def preview_prompt(
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
-    return await _built(await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind))
+    inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
+    document, fingerprint = await in_preview(lambda: _unsent(build_prompt(inputs)))
+    found = await measured(runtime, conversation_id, inputs, document)
+    report = {} if found is None else {REUSE: msgspec.to_builtins(found)}
+    return prompt_of(document.with_reuse(report), fingerprint)
 
 
 async def lore_in_conversation(
@@ -316,12 +324,17 @@ async def _inputs(
 
 
 async def _built(inputs: PromptInputs) -> KeptPrompt:
-    def build() -> KeptPrompt:
-        # Without the times of its stages: whoever looks twice sees the same.
-        prompt = build_prompt(inputs).with_(stages=())
-        return prompt_of(document_of(prompt), fingerprint_of(prompt))
+    return await in_preview(lambda: unsent_prompt(build_prompt(inputs)))
 
-    return await in_preview(build)
+
+def unsent_prompt(prompt: BuiltPrompt, run_id: UUID | None = None) -> KeptPrompt:
+    """A prompt that no model was sent, as people may see it; without the times of its stages: whoever looks twice sees
+    the same."""
+    return prompt_of(*_unsent(prompt), run_id)
+
+
+def _unsent(prompt: BuiltPrompt) -> tuple[PromptDocument, str]:
+    return document_of(prompt.with_(stages=())), fingerprint_of(prompt)
 
 
 async def in_preview(build: Callable[[], T]) -> T:

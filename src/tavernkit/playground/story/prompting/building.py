@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 
 import msgspec
 
 from tavernkit import Built, Message, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
-from tavernkit.hooks import BuildHooks
+from tavernkit.hooks import BuildHook, BuildHooks
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, dialect_of, kind_of, request_fields
@@ -37,11 +38,13 @@ from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern import AuthorsNote, CharacterNote, NotePlacement, SillyTavernResult, Story
+from tavernkit.sillytavern.layout import FrozenEntry, LayoutState
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import InsertionStrategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
 from tavernkit.values import Json, JsonObject, Value
 
+_NO_SAMPLERS = {"context_tokens", "max_tokens", "stop", "stream", "record"}
 _EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
 
 
@@ -115,7 +118,7 @@ def _known(options: Mapping[str, Json]) -> dict[str, Json]:
 
 def _explicit(inputs: PromptInputs) -> dict[str, Json]:
     """What the story's settings say themselves."""
-    llm = inputs.settings.llm.model_dump(exclude={"context_tokens", "max_tokens", "stop", "stream"}, exclude_none=True)
+    llm = inputs.settings.llm.model_dump(exclude=_NO_SAMPLERS, exclude_none=True)
     if llm.get("seed") == -1:
         del llm["seed"]
     effort = _EFFORTS.get(inputs.settings.reasoning.effort)
@@ -148,6 +151,11 @@ def timer(kind: str, effect: str, timed: TimedEffect) -> tuple[str, Json]:
     return f"{LORE_TIMERS}{kind}.{storable(effect)}", msgspec.to_builtins(timed)
 
 
+LAYOUT = "prompt_layout."
+_FIRST_MESSAGE = f"{LAYOUT}first_message"
+_FROZEN = f"{LAYOUT}frozen."
+
+
 def variables_in(state: State, global_variables: Mapping[str, Json]) -> Variables:
     """The variables, in a store of the prompt's own: what macros write is kept only with the reply."""
     return Variables(dict(_below(VARIABLES, state)), global_variables)
@@ -158,10 +166,37 @@ def timers_in(state: State) -> TimedState:
     return TimedState(sticky=_effects(_STICKY, state), cooldown=_effects(_COOLDOWN, state))
 
 
-def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState | None) -> dict[str, Json] | None:
+def layout_in(state: State) -> LayoutState:
+    """Where the prompt before began, and which lore has its place in the chat."""
+    first = state.get(_FIRST_MESSAGE)
+    return LayoutState(
+        first_message=first if isinstance(first, int) else 0,
+        frozen=dict(_frozen_in(state)),
+    )
+
+
+def _frozen_in(state: State) -> Iterator[tuple[str, FrozenEntry]]:
+    for name, value in _below(_FROZEN, state):
+        # What is not as we write it is inserted anew.
+        with suppress(msgspec.ValidationError):
+            yield name, msgspec.convert(value, FrozenEntry)
+
+
+def _layout_state(layout: LayoutState) -> dict[str, Json]:
+    """The layout as the state of a story has it."""
+    kept: dict[str, Json] = {_FIRST_MESSAGE: layout.first_message} if layout.first_message else {}
+    for name, entry in layout.frozen.items():
+        kept[f"{_FROZEN}{storable(name)}"] = presentable(msgspec.to_builtins(entry))
+    return kept
+
+
+def state_changes(
+    state: State, variables: Mapping[str, Json], timed: TimedState | None, layout: LayoutState | None
+) -> dict[str, Json] | None:
     """The delta from the state to what a prompt has made of it; None when that is the same.
 
-    A variable that cannot be kept stays as it was. `timed` is None where no lore was looked for.
+    A variable that cannot be kept stays as it was. `timed` is None where no lore was looked for, `layout` where the
+    platform has none.
     """
     after = {VARIABLES + name: value for name, value in _storable_variables(variables)}
     changed = _changes(dict(_below(VARIABLES, state, whole=True)), after)
@@ -172,6 +207,9 @@ def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState
             **dict(timer("cooldown", name, effect) for name, effect in timed.cooldown.items()),
         }
         put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
+        delta = changed_delta(delta, set=put, unset=gone)
+    if layout is not None:
+        put, gone = _changes(dict(_below(LAYOUT, state, whole=True)), _layout_state(layout))
         delta = changed_delta(delta, set=put, unset=gone)
     return delta
 
@@ -236,6 +274,9 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         chat_books=books.chat,
         persona_books=books.persona,
         timed=timers_in(inputs.state),
+        layout="stable" if prompt.stable_layout else "sillytavern",
+        freeze_lore=prompt.freeze_lore,
+        layout_state=layout_in(inputs.state),
         regex_scripts=RegexScripts(
             global_=inputs.scripts.sillytavern,
             preset=embedded_scripts(chosen.preset.extensions),
@@ -304,13 +345,17 @@ class BuiltPrompt(Value, frozen=True, kw_only=True):
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs, *, is_traced: bool = False) -> BuiltPrompt:
+def build_prompt(
+    inputs: PromptInputs, *, is_traced: bool = False, before_trimming: BuildHook | None = None
+) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.before_trimming(include_artifacts(inputs.candidates))
+    if before_trimming is not None:
+        hooks.before_trimming(before_trimming)
     built: Built[SillyTavernResult] | Built[RisuResult]
     platform, watch = _platform(inputs), None if is_traced else TraceCollector()
     match platform:

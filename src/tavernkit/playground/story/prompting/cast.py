@@ -4,6 +4,7 @@ platform's rules.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, TypeAlias
@@ -61,14 +62,16 @@ _ROLES: Mapping[str, ExtensionRole] = {"system": "system", "user": "user", "assi
 class PromptCast(Value, frozen=True, kw_only=True):
     """`voice` is the membership whose character the prompt is about: the speaker, or, when a person is spoken for, the
     character that they talk to. `group` is there when several characters are. Lore is limited to characters by the name
-    of their `file` and their `tags`: those of the card, the owner's, and the ids of these in SillyTavern. `missing`
-    says in sentences which cards are left out because they are not shared with the space."""
+    of their `file` and their `tags`: those of the card, the owner's, and the ids of these in SillyTavern. `ids` are
+    those of the characters by their names, as far as these differ; `missing` says in sentences which cards are left out
+    because they are not shared with the space."""
 
     voice: models.SpaceMembership
     character: Character
     file: str = ""
     tags: tuple[str, ...] = ()
     user: User
+    ids: Mapping[str, UUID] = {}
     missing: tuple[str, ...] = ()
     person: models.SpaceMembership | None = None
     persona_id: UUID | None = None
@@ -122,6 +125,7 @@ async def load_cast(
         file=_file(rows[voice.character_id]),
         tags=(*cards[voice.id].tags, *_own_tags(rows[voice.character_id])),
         user=user,
+        ids=_ids([member for member in characters if member.id in cards]),
         missing=tuple(
             _("{name} is no longer shared with this space. The card was left out.", name=member.cached_display_name)
             for member in characters
@@ -197,6 +201,15 @@ def _cards(
         member.id: library_character(rows[member.character_id]).with_(name=member.cached_display_name)
         for member in members
         if member.character_id in rows
+    }
+
+
+def _ids(members: Sequence[models.SpaceMembership]) -> dict[str, UUID]:
+    names = Counter(member.cached_display_name for member in members)
+    return {
+        member.cached_display_name: member.character_id
+        for member in members
+        if member.character_id is not None and names[member.cached_display_name] == 1
     }
 
 

@@ -47,10 +47,11 @@ WORDINGS = "wordings"
 wording, of which the last that is selected is told."""
 
 MESSAGE_ID = "id"
+SWIPE_ID = "active_swipe_id"
 TYPED = "typed"
 PICTURED = "pictured"
-"""Where a message of a prompt says which one it is, what its person has typed where other words are told, and that it
-has pictures."""
+"""Where a message of a prompt says which one it is, which swipe of it is shown, what its person has typed where other
+words are told, and that it has pictures."""
 
 
 class WindowedHistory(InMemoryHistory):
@@ -80,6 +81,11 @@ class WindowedHistory(InMemoryHistory):
                 break
         return self.with_messages(messages)
 
+    @property
+    def user_messages(self) -> int | None:
+        """How many messages people have written; None where only those of the window are counted."""
+        return self._user_messages
+
     def with_messages(self, messages: Iterable[Message]) -> WindowedHistory:
         """The same chat, with others in the place of its messages."""
         return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
@@ -108,6 +114,7 @@ async def load_history(
         select(
             models.Message.id,
             models.Message.text_id,
+            models.Message.active_swipe_id,
             models.Message.role,
             models.Message.membership_id,
             models.Message.created_at,
@@ -135,12 +142,13 @@ async def load_history(
             send_date=created_at.isoformat(),
             metadata={
                 MESSAGE_ID: str(id),
+                **({} if swipe_id is None else {SWIPE_ID: str(swipe_id)}),
                 **({TYPED: content} if sent != content else {}),
                 **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
                 **({PICTURED: True} if is_pictured else {}),
             },
         )
-        for id, text_id, role, membership_id, created_at, content, name, swipe, is_pictured in rows
+        for id, text_id, swipe_id, role, membership_id, created_at, content, name, swipe, is_pictured in rows
         for sent in (prompt_text(content, swipe or {}, text_id),)
     ]
     return WindowedHistory(

@@ -11,6 +11,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
 from tavernkit.lore.book import Book
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.story.lorebooks.queries import SameBook
 from tavernkit.playground.story.paths.injections import injections_in
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
@@ -44,20 +45,11 @@ def build_on_risuai(
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
     return risuai.build(
         story=risuai.Story(
-            character=_character(inputs),
+            character=card_of(inputs),
             modules=_modules(inputs),
             greeting=None,
             note=inputs.settings.authors_note.text,
-            lore=tuple(
-                entry
-                for book in (
-                    *inputs.books.character,
-                    *inputs.books.chat,
-                    *inputs.books.persona,
-                    *inputs.books.everywhere,
-                )
-                for entry in _entries(_Same(book))
-            ),
+            lore=tuple(entry for book in lore_of(inputs) for entry in _entries(SameBook(book))),
             chat_id=str(inputs.chat_id),
             memory=KeptMemory(inputs.settings.prompt.memory) if inputs.settings.prompt.memory.strip() else None,
             cleanup=_cleanup(inputs, chosen),
@@ -128,7 +120,13 @@ def _history(inputs: PromptInputs) -> Iterable[Message]:
     ]
 
 
-def _character(inputs: PromptInputs) -> RisuCharacter:
+def lore_of(inputs: PromptInputs) -> tuple[Book, ...]:
+    """The lorebooks in the order in which the chat has their entries."""
+    books = inputs.books
+    return (*books.character, *books.chat, *books.persona, *books.everywhere)
+
+
+def card_of(inputs: PromptInputs) -> RisuCharacter:
     """The speaker as RisuAI imports the card, with what the story's settings say instead of it."""
     prompt, cast = inputs.settings.prompt, inputs.cast
     card = cast.character.with_(character_book=inputs.books.own)
@@ -162,22 +160,7 @@ def _settings(inputs: PromptInputs) -> risuai.RisuSettings:
     )
 
 
-class _Same:
-    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
-
-    __slots__ = ("book",)
-
-    def __init__(self, book: Book) -> None:
-        self.book = book
-
-    def __hash__(self) -> int:
-        return id(self.book)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.book is self.book
-
-
 @lru_cache(maxsize=64)
-def _entries(same: _Same) -> tuple[LoreEntry, ...]:
+def _entries(same: SameBook) -> tuple[LoreEntry, ...]:
     """The entries of a lorebook as RisuAI imports them, once for each version of it."""
     return entries_from_book(same.book)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -34,9 +34,13 @@ USUAL_REASONING: Final = ReasoningSettings(prefix="<think>", suffix="</think>", 
 """How most models that think aloud mark it."""
 
 
+PRESET = "preset"
+TEMPLATES = ("instruct", "context", "system_prompt", "reasoning")
+
+
 class Presets(Value, frozen=True, kw_only=True):
-    """The stored presets that the settings name, decoded; one that is gone is not here. `missing` says in sentences
-    which are left out because they are not shared with the space."""
+    """The stored presets that the settings name, decoded; one that is gone is not here. `ids` are theirs by the names
+    of the fields; `missing` says in sentences which are left out because they are not shared with the space."""
 
     preset: AnyPreset | None = None
     instruct: Instruct | None = None
@@ -44,6 +48,7 @@ class Presets(Value, frozen=True, kw_only=True):
     system_prompt: SystemPrompt | None = None
     reasoning: ReasoningTemplate | None = None
     modules: tuple[Module, ...] = ()
+    ids: Mapping[str, UUID] = {}
     missing: tuple[str, ...] = ()
 
 
@@ -87,6 +92,7 @@ async def load_presets(
             else:
                 missing.append(_("The preset “{name}” is not shared with this space. It was left out.", name=row.name))
     instruct, context, system_prompt, reasoning = map(found.get, templates)
+    named = zip((PRESET, *TEMPLATES), (preset_id, *templates), strict=True)
     return Presets(
         preset=found.get(preset_id),
         instruct=instruct if isinstance(instruct, Instruct) else None,
@@ -94,6 +100,7 @@ async def load_presets(
         system_prompt=system_prompt if isinstance(system_prompt, SystemPrompt) else None,
         reasoning=reasoning if isinstance(reasoning, ReasoningTemplate) else None,
         modules=tuple(one for one in map(found.get, modules) if isinstance(one, Module)),
+        ids={name: id for name, id in named if id is not None and id in found},
         missing=tuple(missing),
     )
 

@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, LoreVerdict, Plan
 from tavernkit.artifacts import redacted_blocks
-from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot
+from tavernkit.playground.base.database.models import PromptPiece, PromptSnapshot, Run, SiteSetting
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
+from tavernkit.playground.base.pieces import Packed, packed
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
-from tavernkit.playground.story.prompting.explained import kept_form
-from tavernkit.playground.story.prompting.inputs import MAX_SENT_BYTES, MAX_SENT_PICTURES
-from tavernkit.playground.story.prompting.pieces import Packed, Piece, linked, packed, unpacked
-from tavernkit.playground.story.prompting.unused import note_removed_prompts, while_blocks_stay
+from tavernkit.playground.story.prompting.inputs import (
+    MAX_SENT_BYTES,
+    MAX_SENT_PICTURES,
+    MESSAGE_ID,
+    SWIPE_ID,
+    PromptInputs,
+)
+from tavernkit.playground.story.prompting.inputs_kept import InputsRecord, keep_inputs, kept_inputs
+from tavernkit.playground.story.prompting.on_risuai import card_of, lore_of
+from tavernkit.playground.story.prompting.presets import PRESET
+from tavernkit.playground.story.prompting.rows import LoreRow, MessageRow, PromptRows
+from tavernkit.playground.story.prompting.scripts import ScriptPlace, places_in
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
-from tavernkit.prompt.sources import Explanation
+from tavernkit.prompt.sources import Explanation, FromHistory, FromLore
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
+from tavernkit.risuai import RisuSettings as RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.values import Json, JsonObject, Value
 
 OMITTED = "pictures_omitted"
@@ -42,9 +54,6 @@ NOT_SHARED = "not_shared"
 LORE = "lore"
 """Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 
-TEXT = "$text"
-"""Stands, with its hash, for a text in a request that an earlier version has kept."""
-
 ACTIVATION_FIELDS = ("book", "entry", "name")
 VERDICT_FIELDS = (*ACTIVATION_FIELDS, "sentence")
 ACTIVATED = "activated"
@@ -54,22 +63,68 @@ MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
 
+REUSE = "reuse"
+"""Where the report of a prompt says what it has in common with the one before."""
+
+
+class KeptReuse(Value, frozen=True, kw_only=True):
+    """What a prompt has in common with the one of the run `before`, and what broke it: a `PrefixBreak` as JSON."""
+
+    before: UUID
+    common_tokens: int
+    total_tokens: int
+    share: float
+    broken_by: JsonObject | None
+
+
+SWEPT = "prompt_blocks_swept"
+"""The setting that is there while no block can be unused; its value is the sweep that found out."""
+
+LOCK = 0x74617665726E01
+"""Of PostgreSQL: shared by who writes a prompt, exclusive for who removes blocks. SQLite has one writer anyway."""
+
+
+async def while_blocks_stay(session: AsyncSession) -> None:
+    """Let nobody remove blocks until this transaction ends: what it finds is there when its prompt is committed."""
+    if session.get_bind().dialect.name == "postgresql":
+        await session.execute(select(func.pg_advisory_xact_lock_shared(LOCK)))
+
+
+async def note_removed_prompts(session: AsyncSession) -> None:
+    """Have the blocks looked through, once this transaction is committed."""
+    await session.execute(
+        delete(SiteSetting).where(SiteSetting.key == SWEPT), execution_options={"synchronize_session": False}
+    )
+
+
 class PromptDocument(Value, frozen=True, kw_only=True):
     """A prompt as it is kept: its blocks with their texts, the request, what is worth knowing about how it came about,
-    and where its characters come from, if that was followed."""
+    and where its characters come from, if that was followed, with the rows that are named there."""
 
     blocks: list[JsonObject]
     request: JsonObject
     report: JsonObject
     explanation: JsonObject | None = None
+    rows: PromptRows = PromptRows()
+
+    def with_reuse(self, report: JsonObject) -> PromptDocument:
+        """With what is kept beside it of what it has in common with the prompt before."""
+        return self.with_(report={**self.report, REUSE: report[REUSE]}) if REUSE in report else self
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
-    """A prompt, ready to be written down; `report` is what is asked of many prompts at once."""
+    """A prompt, ready to be written down; `report` is what is asked of many prompts at once, `reuse` what it has in
+    common with the one before. `inputs` is what it was built from, where it is to be built again."""
 
     packed: Packed
     report: dict[str, Any]
     fingerprint: str
+    inputs: InputsRecord | None = None
+    reuse: KeptReuse | None = None
+
+    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+        """The same, with what the prompt was built from."""
+        return self.with_(inputs=kept_inputs(prompt.inputs))
 
 
 def document_of(prompt: BuiltPrompt) -> PromptDocument:
@@ -81,6 +136,7 @@ def document_of(prompt: BuiltPrompt) -> PromptDocument:
     request = prompt.request
     if shown.blocks != plan.blocks:
         request = model_request(prompt.inputs, shown, has_samplers=prompt.chosen.has_samplers)
+    explanation = explanation_of(prompt) if prompt.is_traced else None
     return PromptDocument(
         blocks=[
             {
@@ -114,7 +170,8 @@ def document_of(prompt: BuiltPrompt) -> PromptDocument:
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
-        explanation=kept_form(explanation_of(prompt)) if prompt.is_traced else None,
+        explanation=None if explanation is None else kept_form(explanation),
+        rows=PromptRows() if explanation is None else rows_of(prompt, explanation),
     )
 
 
@@ -124,11 +181,11 @@ def explanation_of(prompt: BuiltPrompt) -> Explanation:
     return prompt.built.with_(plan=plan.with_(blocks=redacted_blocks(plan.blocks))).explain()
 
 
-def record_of(prompt: BuiltPrompt) -> PromptRecord:
-    """The prompt, as it is written down."""
+def record_of(prompt: BuiltPrompt, document: PromptDocument | None = None) -> PromptRecord:
+    """The prompt, as it is written down; its document is made if it is not there."""
     verdicts = (verdict for verdict in prompt.built.result.lore if verdict.is_activated)
     return PromptRecord(
-        packed=packed(msgspec.to_builtins(document_of(prompt))),
+        packed=packed(msgspec.to_builtins(document or document_of(prompt))),
         report={"platform": prompt.platform, "lore": [_verdict(one, ACTIVATION_FIELDS) for one in verdicts]},
         fingerprint=fingerprint_of(prompt),
     )
@@ -137,6 +194,99 @@ def record_of(prompt: BuiltPrompt) -> PromptRecord:
 def fingerprint_of(prompt: BuiltPrompt) -> str:
     """The same for the same request."""
     return fingerprint(_sent(prompt.request))
+
+
+def kept_form(explanation: Explanation) -> JsonObject:
+    """The explanation as JSON in which a span has the length of its text instead of the text."""
+    written: dict[str, Any] = dict(explanation.to_dict())
+    written["messages"] = [
+        {**message, "spans": [{**span, "text": len(span["text"])} for span in message["spans"]]}
+        for message in written["messages"]
+    ]
+    return written
+
+
+def rows_of(prompt: BuiltPrompt, explanation: Explanation) -> PromptRows:
+    """The rows that the sources of a prompt are."""
+    inputs = prompt.inputs
+    named = {source for message in explanation.messages for span in message.spans for source in span.source.named()}
+    told = {source.message for source in named if isinstance(source, FromHistory)}
+    lore = {(source.book, source.entry) for source in named if isinstance(source, FromLore)}
+    books = {book for book, _ in lore}
+    is_risuai, stored = prompt.platform == "risuai", inputs.presets.preset
+    return PromptRows(
+        characters=inputs.cast.ids,
+        books={} if is_risuai else {book: id for book, id in inputs.books.ids.items() if book in books},
+        card_books=_card_books(inputs, is_risuai=is_risuai),
+        entries=tuple(one for one in _entries_on_risuai(inputs) if (one.book, one.entry) in lore) if is_risuai else (),
+        presets=_presets(prompt),
+        prompts=tuple(one.identifier for one in stored.prompts) if isinstance(stored, ChatPreset) else (),
+        persona_id=inputs.cast.persona_id,
+        messages=tuple(one for one in _messages(inputs) if one.place in told),
+        scripts=_scripts(prompt),
+        artifacts={
+            one.artifact.tag: one.artifact.id
+            for one in inputs.candidates
+            if one.artifact.tag and one.artifact.access == "persisted"
+        },
+    )
+
+
+def _messages(inputs: PromptInputs) -> Iterator[MessageRow]:
+    window = list(inputs.history)
+    for place, message in enumerate(window, start=len(inputs.history) - len(window)):
+        swipe_id = message.metadata.get(SWIPE_ID)
+        yield MessageRow(
+            place=place,
+            message_id=UUID(str(message.metadata[MESSAGE_ID])),
+            swipe_id=None if swipe_id is None else UUID(str(swipe_id)),
+        )
+
+
+def _card_books(inputs: PromptInputs, *, is_risuai: bool) -> dict[str, UUID]:
+    """The book in the speaker's card, under the name that the platform gives it."""
+    own, id = inputs.books.own, inputs.cast.voice.character_id
+    if own is None or id is None:
+        return {}
+    if is_risuai:
+        return {inputs.cast.character.name: id}
+    name = own.name or f"(character book {len(inputs.books.character) + 1})"
+    return {} if name in inputs.books.ids else {name: id}
+
+
+def _entries_on_risuai(inputs: PromptInputs) -> Iterator[LoreRow]:
+    """The entries of lorebooks, which are the chat's there, and numbered behind those of the card."""
+    before = len(card_of(inputs).lore)
+    for book in lore_of(inputs):
+        lorebook_id = inputs.books.ids.get(str(book.name))
+        for number, entry in enumerate(book.entries, start=before):
+            if lorebook_id is not None:
+                yield LoreRow(book="chat", entry=str(number), lorebook_id=lorebook_id, uid=entry.id)
+        before += len(book.entries)
+
+
+def _presets(prompt: BuiltPrompt) -> dict[str, UUID]:
+    """The stored presets that count, by what they are; a preset of another kind of completion does not."""
+    presets, chosen = prompt.inputs.presets, prompt.chosen
+    counts = (
+        isinstance(presets.preset, RisuSettings | ChatPreset) if prompt.platform == "risuai" else chosen.has_samplers
+    )
+    return {kind: id for kind, id in presets.ids.items() if kind != PRESET or counts}
+
+
+def _scripts(prompt: BuiltPrompt) -> tuple[ScriptPlace, ...]:
+    """The scripts whose name only one of those in use has."""
+    inputs = prompt.inputs
+    places = [*inputs.scripts.places]
+    id, preset_id = inputs.cast.voice.character_id, _presets(prompt).get(PRESET)
+    if prompt.platform == "sillytavern":
+        if id is not None:
+            places += places_in(inputs.cast.character.extensions, "character", id)
+        if preset_id is not None:
+            places += places_in(prompt.chosen.preset.extensions, "preset", preset_id)
+    places = [place for place in places if place.kind == prompt.platform]
+    count = Counter(place.name for place in places)
+    return tuple(place for place in places if count[place.name] == 1)
 
 
 def lore_in(prompt: BuiltPrompt) -> int:
@@ -160,10 +310,11 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
         await session.execute(insert(PromptPiece).on_conflict_do_nothing(), missing)
+    found = record.reuse
     snapshot = PromptSnapshot(
         run_id=run_id,
         root=record.packed.root,
-        report=record.report,
+        report=record.report if found is None else {**record.report, REUSE: presentable(msgspec.to_builtins(found))},
         fingerprint=record.fingerprint,
         created_at=now,
     )
@@ -174,64 +325,13 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
         await session.merge(snapshot)
         await note_removed_prompts(session)
     await session.flush()
-
-
-async def read_document(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
-    """The prompt that was kept."""
-    if snapshot.root is None:
-        return await _of_earlier_version(session, snapshot)
-    pieces: dict[bytes, Piece] = {}
-    missing = {snapshot.root}
-    while missing:
-        rows = await session.execute(
-            select(PromptPiece.key, PromptPiece.links, PromptPiece.data).where(PromptPiece.key.in_(missing))
+    if found is not None:
+        figures = {"common_tokens": found.common_tokens, "compared_tokens": found.total_tokens}
+        await session.execute(
+            update(Run).where(Run.id == run_id).values(figures), execution_options={"synchronize_session": False}
         )
-        found = {key: Piece(links, data) for key, links, data in rows}
-        pieces |= found
-        missing = {key for piece in found.values() for key in linked(piece.links)} - pieces.keys()
-    return msgspec.convert(unpacked(snapshot.root, pieces), PromptDocument)
-
-
-async def _of_earlier_version(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
-    """A prompt that names its texts by their hashes."""
-    blocks: list[JsonObject] = snapshot.blocks["blocks"]
-    hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
-    rows = await session.execute(select(PromptBlock.sha256, PromptBlock.content).where(PromptBlock.sha256.in_(hashes)))
-    texts = {row.sha256: row.content for row in rows}
-    return PromptDocument(
-        blocks=[{**block, "content": texts[str(block["sha256"])]} for block in blocks],
-        request={name: _with_texts(value, texts) for name, value in snapshot.request.items()},
-        report=snapshot.report,
-    )
-
-
-def _hashes(value: Json) -> Iterator[str]:
-    key = _hash(value)
-    if key is not None:
-        yield key
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _hashes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _hashes(item)
-
-
-def _with_texts(value: Json, texts: Mapping[str, str]) -> Json:
-    key = _hash(value)
-    if key is not None:
-        return texts.get(key, value)
-    if isinstance(value, dict):
-        return {name: _with_texts(item, texts) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_with_texts(item, texts) for item in value]
-    return value
-
-
-def _hash(value: Json) -> str | None:
-    """The hash of the text that this stands for, if it stands for one."""
-    key = value.get(TEXT) if isinstance(value, dict) and len(value) == 1 else None
-    return key if isinstance(key, str) else None
+    if record.inputs is not None:
+        await keep_inputs(session, run_id, record.inputs)
 
 
 def _sent(request: ChatRequest) -> dict[str, Json]:

@@ -32,6 +32,7 @@ class Usage(Value, frozen=True, kw_only=True):
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int | None = None
     cost: float | None = None
 
 
@@ -43,6 +44,7 @@ def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage
     return Usage(
         prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
         completion_tokens=prompt.inputs.estimator.estimate(text, model) if written is None else written,
+        cached_tokens=None if finished is None else finished.cached_tokens,
         cost=None if finished is None else finished.cost,
     )
 
@@ -151,7 +153,9 @@ def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredRepl
     if not text.strip():
         sentence = _("The model sent an empty reply. Retry or choose another model.")
         raise ModelError(sentence, code="empty_response")
-    changes = state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed)
+    result = prompt.built.result
+    layout = result.layout_state if isinstance(result, SillyTavernResult) else None
+    changes = state_changes(inputs.state, reply.variables["local"], result.timed, layout)
     return StoredReply(
         text=text,
         reasoning=storable(reply.reasoning),

@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
@@ -76,11 +76,22 @@ _CBS = re.compile(r"\{\{|\{#|<(?:user|char|bot)>", re.IGNORECASE)
 T = TypeVar("T")
 
 
+class ScriptPlace(Value, frozen=True, kw_only=True):
+    """Where a script is kept: its place in the list of a person, a space, a character or a preset."""
+
+    kind: Platform
+    name: str
+    scope: str
+    holder_id: UUID
+    place: int
+
+
 class OwnScripts(Value, frozen=True, kw_only=True):
-    """The scripts for all spaces of an owner, then those of the space."""
+    """The scripts for all spaces of an owner, then those of the space; and where they are kept."""
 
     sillytavern: tuple[RegexScript, ...] = ()
     risuai: tuple[RisuRegexScript, ...] = ()
+    places: tuple[ScriptPlace, ...] = ()
 
 
 class _Kept(Generic[T]):
@@ -120,7 +131,25 @@ async def own_scripts(session: AsyncSession, owner_id: UUID, space_id: UUID) -> 
     return OwnScripts(
         sillytavern=tuple(script for one in found for script in one.sillytavern),
         risuai=tuple(script for one in found for script in one.risuai),
+        places=tuple(place for row, one in zip(rows, found, strict=True) for place in _places(row, one)),
     )
+
+
+def _places(row: models.ScriptList, scripts: OwnScripts) -> Iterator[ScriptPlace]:
+    scope, holder_id = ("global", row.owner_id) if row.space_id is None else ("space", row.space_id)
+    if holder_id is not None:
+        yield from _numbered("sillytavern", [script.scriptName for script in scripts.sillytavern], scope, holder_id)
+        yield from _numbered("risuai", [script.comment for script in scripts.risuai], scope, holder_id)
+
+
+def places_in(extensions: JsonObject, scope: str, holder_id: UUID) -> Iterator[ScriptPlace]:
+    """Where the scripts are kept that a card or a preset brings along."""
+    return _numbered("sillytavern", [script.scriptName for script in embedded_scripts(extensions)], scope, holder_id)
+
+
+def _numbered(kind: Platform, names: Iterable[str], scope: str, holder_id: UUID) -> Iterator[ScriptPlace]:
+    for place, name in enumerate(names):
+        yield ScriptPlace(kind=kind, name=name, scope=scope, holder_id=holder_id, place=place)
 
 
 def _decoded_list(row: models.ScriptList) -> OwnScripts:

@@ -7,10 +7,9 @@ prompts have been removed since it was done last.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Row, Text, delete, func, select, type_coerce
@@ -18,39 +17,29 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import (
+    InputDocument,
+    PromptBlock,
+    PromptInputRecord,
+    PromptPiece,
+    PromptSnapshot,
+    SiteSetting,
+)
+from tavernkit.playground.base.pieces import linked
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.prompting.pieces import linked
+from tavernkit.playground.story.prompting.inputs_kept import HASH, hashes_in
+from tavernkit.playground.story.prompting.records import LOCK, SWEPT
 
 K = TypeVar("K", str, bytes)
-
-SWEPT = "prompt_blocks_swept"
-"""The setting that is there while no block can be unused; its value is the sweep that found out."""
-
-LOCK = 0x74617665726E01
-"""Of PostgreSQL: shared by who writes a prompt, exclusive for who removes blocks. SQLite has one writer anyway."""
+_PromptRow: TypeAlias = "Row[UUID, datetime, bytes | None, str, str, bytes | None]"
 
 PROMPTS_AT_ONCE = 100
 BLOCKS_AT_ONCE = 500
 LATE = timedelta(minutes=5)
 """How much older than its commit the time of a prompt may be."""
 
-HASH = re.compile(r'"([0-9a-f]{64})"')
 BEGINNING_BYTES = 8
 """So much of a hash is remembered; if two begin alike, one of them stays."""
-
-
-async def while_blocks_stay(session: AsyncSession) -> None:
-    """Let nobody remove blocks until this transaction ends: what it finds is there when its prompt is committed."""
-    if session.get_bind().dialect.name == "postgresql":
-        await session.execute(select(func.pg_advisory_xact_lock_shared(LOCK)))
-
-
-async def note_removed_prompts(session: AsyncSession) -> None:
-    """Have the blocks looked through, once this transaction is committed."""
-    await session.execute(
-        delete(SiteSetting).where(SiteSetting.key == SWEPT), execution_options={"synchronize_session": False}
-    )
 
 
 async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
@@ -70,6 +59,7 @@ async def remove_unused_blocks(runtime: Runtime, until: asyncio.Event) -> int:
     await _read_all(runtime, used, until)
     removed = await _remove_all(runtime, PromptBlock.sha256, used.has_text, used, until)
     removed += await _remove_all(runtime, PromptPiece.key, used.has_piece, used, until)
+    removed += await _remove_all(runtime, InputDocument.sha256, used.has_document, used, until)
     if not until.is_set():
         await _note_end(runtime, sweep)
     return removed
@@ -85,14 +75,17 @@ class _Used:
         self.since = since
         self._texts: set[bytes] = set()
         self._pieces: set[bytes] = set()
+        self._documents: set[bytes] = set()
         self._read: set[tuple[UUID, datetime]] = set()
 
-    async def read(self, session: AsyncSession, rows: Sequence[Row[UUID, datetime, bytes | None, str, str]]) -> None:
+    async def read(self, session: AsyncSession, rows: Sequence[_PromptRow]) -> None:
         """Note what these prompts refer to."""
         self._read |= {(run_id, moment) for run_id, moment, *_ in rows if moment >= self.since}
         self._texts |= await asyncio.to_thread(
-            _texts_in, [text for *_, blocks, request in rows for text in (blocks, request)]
+            _texts_in, [text for *_, blocks, request, _ in rows for text in (blocks, request)]
         )
+        inputs = [content for *_, content in rows if content is not None]
+        self._documents |= set(map(_beginning, await hashes_in(session, inputs)))
         new = {root for _, _, root, *_ in rows if root is not None} - self._pieces
         while new:
             self._pieces |= new
@@ -109,6 +102,9 @@ class _Used:
 
     def has_text(self, sha256: str) -> bool:
         return _beginning(sha256) in self._texts
+
+    def has_document(self, sha256: str) -> bool:
+        return _beginning(sha256) in self._documents
 
     def has_piece(self, key: bytes) -> bool:
         return key in self._pieces
@@ -192,4 +188,5 @@ _PROMPTS = select(
     PromptSnapshot.root,
     type_coerce(PromptSnapshot.blocks, Text),
     type_coerce(PromptSnapshot.request, Text),
-)
+    PromptInputRecord.content,
+).outerjoin(PromptInputRecord, PromptInputRecord.run_id == PromptSnapshot.run_id)

@@ -60,10 +60,15 @@ async def estimator_for(session: AsyncSession, provider: Provider) -> TokenEstim
     if (known := _loaded.get(sha256)) is not None:
         return known
     data = await session.scalar(select(Blob.data).where(Blob.sha256 == sha256))
+    return default_estimator() if data is None else await estimator_of_file(sha256, data)
+
+
+async def estimator_of_file(sha256: str, data: bytes) -> TokenEstimator:
+    """Who counts by this file, or, where it cannot be used, by what is known of models."""
     try:
-        return default_estimator() if data is None else await _load(sha256, data)
+        return _loaded.get(sha256) or await _load(sha256, data)
     except EncodingUnavailable as error:
-        log.warning("The tokenizer of provider %s is not used: %s", provider.name, error)
+        log.warning("The tokenizer %s is not used: %s", sha256[:8], error)
         return default_estimator()
 
 

@@ -36,6 +36,7 @@ from tavernkit.playground.story.pipelines.execution import (
     stored_reply_text,
 )
 from tavernkit.playground.story.prompting.building import BuiltPrompt
+from tavernkit.playground.story.prompting.cache_meter import measured
 from tavernkit.playground.story.prompting.expressions import choose_expression
 from tavernkit.playground.story.prompting.fitting import (
     LEFT_OUT,
@@ -45,8 +46,18 @@ from tavernkit.playground.story.prompting.fitting import (
     fitting_prompt,
 )
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
-from tavernkit.playground.story.prompting.records import LORE, OMITTED, PromptRecord, count_omitted, lore_in, record_of
+from tavernkit.playground.story.prompting.records import (
+    LORE,
+    OMITTED,
+    PromptDocument,
+    PromptRecord,
+    count_omitted,
+    document_of,
+    lore_in,
+    record_of,
+)
 from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, reply_meter, usage_of
+from tavernkit.playground.story.prompting.streams_kept import stream_record
 from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.playground.story.runs.service import (
     Claim,
@@ -93,10 +104,12 @@ class Execution:
         self._written, self._written_at = 0, asyncio.get_running_loop().time()
         self._something_new = asyncio.Event()
         self._thoughts = ""
-        self._is_shown = True
+        self._is_shown, self._is_recorded = True, False
+        self._events: list[ModelEvent] = []
         self._steps: ReplySteps | None = None
         self._has_replied = False
         self._unkept: PromptRecord | None = None
+        self._measuring: asyncio.Task[None] | None = None
         self._meter: Meter | None = None
         self._finished: Finished | None = None
         self._stop_requested = asyncio.Event()
@@ -146,7 +159,7 @@ class Execution:
         await self._end_steps(str(message))
         await self._settle()
         error = stored(code, message) | {name: value for name, value in more.items() if value is not None}
-        await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
+        await fail_run(self._runtime, self._claim, self._text, error, prompt=await self._record())
 
     async def _settle(self) -> None:
         """Count what was used for a reply that there is not going to be."""
@@ -158,10 +171,10 @@ class Execution:
         match self._stop_reason:
             case "asked":
                 await self._end_steps(None)
-                await cancel_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+                await cancel_run(self._runtime, self._claim, self._text, prompt=await self._record())
             case "shutdown":
                 await hand_back_run(
-                    self._runtime, self._claim, self._text, prompt=self._unkept, has_replied=self._has_replied
+                    self._runtime, self._claim, self._text, prompt=await self._record(), has_replied=self._has_replied
                 )
             case "lost":
                 log.warning("Run %s was taken from this worker.", self._claim.run_id)
@@ -197,18 +210,43 @@ class Execution:
     async def _ask(self, inputs: PromptInputs) -> str | None:
         """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
-        prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        prompt, document, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        self._unkept = record
         check_fits(prompt)
-        self._is_shown = inputs.settings.llm.stream
+        self._is_shown, self._is_recorded = inputs.settings.llm.stream, inputs.settings.llm.record
         purpose = Purpose(conversation_id=self._claim.conversation_id, kind="reply", run_id=self._claim.run_id)
         self._meter = reply_meter(self._runtime, purpose, prompt)
         await self._meter.reserve()
+        # The model need not wait for it.
+        self._measuring = asyncio.create_task(self._measure(prompt.inputs, document, record))
         self._finished = finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
         if await self._finish(prompt, reply, finished, self._meter):
             return reply.text
         await self._settle()
         return None
+
+    async def _measure(self, inputs: PromptInputs, document: PromptDocument, record: PromptRecord) -> None:
+        """Find out how much of the prompt the provider may still have from the one before."""
+        claim = self._claim
+        try:
+            found = await measured(
+                self._runtime,
+                claim.conversation_id,
+                inputs,
+                document,
+                known=record.packed.pieces,
+                run_id=claim.run_id,
+            )
+            self._unkept = record.with_(reuse=found)
+        except DBAPIError:
+            log.exception("Could not compare the prompt of run %s with the one before", claim.run_id)
+
+    async def _record(self) -> PromptRecord | None:
+        """The prompt, if it is yet to be kept."""
+        if self._measuring is not None:
+            await self._measuring
+        return self._unkept
 
     async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None, meter: Meter) -> bool:
         provider = prompt.inputs.provider
@@ -242,7 +280,8 @@ class Execution:
             expression=expression,
             usage=usage,
             measured=Measured(meter=meter, spent=spent),
-            prompt=self._unkept,
+            prompt=await self._record(),
+            stream=stream_record(self._events, reply) if self._is_recorded else None,
             model=provider.model,
             debug=debug,
             ids=None if steps is None else steps.ids,
@@ -319,6 +358,8 @@ class Execution:
     async def _read(self, events: AsyncIterator[ModelEvent]) -> Finished | None:
         finished: Finished | None = None
         async for event in events:
+            if self._is_recorded:
+                self._events.append(event)
             match event:
                 case Finished():
                     finished = event
@@ -383,7 +424,7 @@ class Execution:
             return
         self._written_at = now
         try:
-            await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+            await checkpoint_run(self._runtime, self._claim, self._text, prompt=await self._record())
         except DBAPIError:
             # The reply goes on without it: perhaps the database is back before it ends.
             log.exception("Could not write down how far run %s has come", self._claim.run_id)
@@ -391,9 +432,10 @@ class Execution:
         self._written, self._unkept = len(self._text), None
 
 
-def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
+def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptDocument, PromptRecord]:
     prompt = fitting_prompt(inputs)
-    return prompt, record_of(prompt)
+    document = document_of(prompt)
+    return prompt, document, record_of(prompt, document).with_inputs(prompt)
 
 
 IDLE_SECONDS = 1.0

@@ -27,6 +27,22 @@ class RunErrorOut(BaseModel):
     message: str = Field(description="For people: what went wrong.")
 
 
+class ReuseOut(BaseModel):
+    """How much of a prompt begins as the prompt before it did, as we count tokens."""
+
+    common_tokens: int
+    total_tokens: int
+    share: float = Field(description="The share that the provider could have taken from its cache.")
+
+    @classmethod
+    def of(cls, run: Run) -> Self | None:
+        """None where there was no prompt to compare with."""
+        common, total = run.common_tokens, run.compared_tokens
+        if common is None or total is None:
+            return None
+        return cls(common_tokens=common, total_tokens=total, share=round(common / total, 4) if total else 1.0)
+
+
 class RunOut(Document):
     """One attempt at a reply."""
 
@@ -43,6 +59,10 @@ class RunOut(Document):
     error: RunErrorOut | None
     prompt_tokens: int | None
     completion_tokens: int | None
+    cached_tokens: int | None = Field(description="How many of the prompt's tokens the provider says that it knew.")
+    reuse: ReuseOut | None = Field(
+        description="What the prompt has in common with the last one of the conversation to the same model."
+    )
     cost: float | None = Field(description="What the provider says that it cost.")
     dismissed: bool = Field(description="Nobody has to decide about it any more.")
     run_after: datetime = Field(description="Not before this time does it begin, by the clock of the database.")
@@ -54,7 +74,8 @@ class RunOut(Document):
     @classmethod
     def of(cls, run: Run, live_text: Mapping[UUID, str]) -> Self:
         """The run; of one that is being written in this process, all that has been written."""
-        return cls.of_row(run, speaker_id=run.speaker_membership_id, text=live_text.get(run.id, run.text))
+        text = live_text.get(run.id, run.text)
+        return cls.of_row(run, speaker_id=run.speaker_membership_id, text=text, reuse=ReuseOut.of(run))
 
 
 class SlotOut(Document):

@@ -29,6 +29,7 @@ from tavernkit.playground.story.paths.pictures import Expression
 from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.prompting.replies import Usage, count_usage
+from tavernkit.playground.story.prompting.streams_kept import StreamRecord, keep_stream
 from tavernkit.playground.story.runs.planner import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
@@ -191,6 +192,7 @@ async def finish_run(
     usage: Usage | None = None,
     measured: Measured | None = None,
     prompt: PromptRecord | None = None,
+    stream: StreamRecord | None = None,
     model: str | None = None,
     debug: dict[str, Any] | None = None,
     ids: ReplyIds | None = None,
@@ -247,6 +249,8 @@ async def finish_run(
             await turn_taken(session, runtime, conversation, run, message)
         if prompt is not None:
             await keep_prompt(session, claim.run_id, prompt, now)
+        if stream is not None:
+            await keep_stream(session, claim.run_id, stream, now)
         return message
 
 

@@ -257,6 +257,8 @@ class LlmGroup(SettingsGroup):
     """A reply ends where one of these strings begins."""
     stream: Annotated[bool, Leaf(label=_("Streaming"))] = True
     """Shows replies while they are generated."""
+    record: Annotated[bool, Leaf(label=_("Record replies"), layers=OF_CHATS)] = False
+    """Keeps what the provider sends, piece by piece, so that a reply can be replayed."""
 
 
 class WorldInfoGroup(SettingsGroup):
@@ -417,6 +419,10 @@ class PromptGroup(SettingsGroup):
         ),
     ] = "1.19"
     """How macros are evaluated in SillyTavern prompts."""
+    stable_layout: Annotated[bool, Leaf(label=_("Stable layout"))] = False
+    """SillyTavern prompts contain text that changes every turn after the chat, so that providers can reuse more."""
+    freeze_lore: Annotated[bool, Leaf(label=_("Freeze lore into history"))] = False
+    """In SillyTavern prompts, activated entries stay after the message that activated them."""
     regex_scripts: Annotated[bool, Leaf(label=_("Run regex scripts"))] = True
     """Regex scripts change prompts, replies and how messages are shown."""
     modules: Annotated[

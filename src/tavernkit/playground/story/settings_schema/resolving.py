@@ -268,15 +268,16 @@ Changes = Mapping[str, Any]
 """The new value of each path; None leaves it to the layer below."""
 
 
-def read_patch(patch: JsonObject, layer: Layer) -> Changes:
-    """Check a merge patch: groups of settings, in which null takes a setting back; so does null for a group."""
+def read_patch(patch: JsonObject, layer: Layer | None) -> Changes:
+    """Check a merge patch for a layer, or for any: groups of settings, in which null takes a setting back; so does null
+    for a group."""
     changes: dict[str, Any] = {}
     for group, content in patch.items():
         if group not in GROUPS:
             raise _refused(group, _("the group does not exist"))
         if content is None:
             own = (setting for setting in SETTINGS.values() if setting.group == group)
-            changes.update({setting.path: None for setting in own if layer in setting.leaf.layers})
+            changes.update({setting.path: None for setting in own if layer is None or layer in setting.leaf.layers})
             continue
         if not isinstance(content, dict):
             raise _refused(group, _("a group of settings must be an object"))
@@ -285,7 +286,7 @@ def read_patch(patch: JsonObject, layer: Layer) -> Changes:
             setting = SETTINGS.get(path)
             if setting is None:
                 raise _refused(path, _("the setting does not exist"))
-            if layer not in setting.leaf.layers:
+            if layer is not None and layer not in setting.leaf.layers:
                 layers = ", ".join(setting.leaf.layers)
                 raise _refused(path, _("it can be set for: {layers}", layers=layers))
             cleaned = _cleaned(value)
@@ -294,6 +295,15 @@ def read_patch(patch: JsonObject, layer: Layer) -> Changes:
                 raise _refused(path, problem)
             changes[path] = None if cleaned is None else setting.read(cleaned)
     return changes
+
+
+def changed_settings(settings: StorySettings, changes: Changes) -> StorySettings:
+    """The settings with checked changes, which are stored nowhere; None is the default."""
+    values = settings.model_dump()
+    for path, value in changes.items():
+        setting = SETTINGS[path]
+        values[setting.group][setting.name] = setting.default if value is None else value
+    return StorySettings.model_validate(values)
 
 
 def apply_changes(row: Layered, changes: Changes) -> None:

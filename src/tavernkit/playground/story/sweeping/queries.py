@@ -11,13 +11,20 @@ from sqlalchemy import ColumnElement, Text, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
-from tavernkit.playground.base.database.models import CharacterVersion, Job, OutboxEvent, PromptSnapshot, SiteSetting
+from tavernkit.playground.base.database.models import (
+    CharacterVersion,
+    Job,
+    OutboxEvent,
+    PromptSnapshot,
+    ReplyStream,
+    SiteSetting,
+)
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.retention import RetentionPeriods, read_retention
 from tavernkit.playground.story.sweeping.service import LAST_SWEEP
 from tavernkit.playground.story.trash.queries import TABLES
 
-Category: TypeAlias = Literal["trash", "prompts", "events", "jobs", "versions"]
+Category: TypeAlias = Literal["trash", "prompts", "streams", "events", "jobs", "versions"]
 
 SAMPLE = 200
 """So many rows are measured, to estimate the bytes of all."""
@@ -60,6 +67,7 @@ async def read_retention_state(
         figures = [
             await _trash(session, now, wanted.trash_days),
             await _figure(session, "prompts", PromptSnapshot, now, wanted.prompt_days, ("blocks", "request", "report")),
+            await _figure(session, "streams", ReplyStream, now, wanted.stream_days, ("content",)),
             await _figure(session, "events", OutboxEvent, now, wanted.event_days, ("payload",)),
             await _figure(session, "jobs", Job, now, wanted.job_days, ("payload", "result"), dated="finished_at"),
             await _figure(session, "versions", CharacterVersion, now, wanted.version_days, ("data",)),

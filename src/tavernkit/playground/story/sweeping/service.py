@@ -46,6 +46,7 @@ from tavernkit.playground.base.database.models import (
     Preset,
     PromptSnapshot,
     QuickReplySet,
+    ReplyStream,
     SiteSetting,
     Space,
     TextContent,
@@ -53,7 +54,8 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.conversations.service import remove_unused_texts
-from tavernkit.playground.story.prompting.unused import note_removed_prompts, remove_unused_blocks
+from tavernkit.playground.story.prompting.records import note_removed_prompts
+from tavernkit.playground.story.prompting.unused import remove_unused_blocks
 from tavernkit.playground.story.retention import read_retention
 from tavernkit.playground.story.trash.purging import purge
 
@@ -87,6 +89,7 @@ async def sweep(runtime: Runtime, until: asyncio.Event) -> dict[str, int]:
     removed = {
         **{f"{kind}s": count for kind, count in gone.items()},
         "prompts": await _remove_prompts(runtime, until, retention.prompt_days),
+        "streams": await _remove_streams(runtime, until, retention.stream_days),
         "versions": await _remove_versions(runtime, until, retention.version_days),
         "jobs": await _remove_jobs(runtime, until, retention.job_days),
         "texts": await _remove_texts(runtime, until),
@@ -133,6 +136,14 @@ async def _remove_prompts(runtime: Runtime, until: asyncio.Event, days: int | No
         return 0
     old = select(PromptSnapshot.run_id).where(PromptSnapshot.created_at < runtime.clock() - timedelta(days=days))
     return await _remove_rows(runtime, until, old, PromptSnapshot.run_id, then=note_removed_prompts)
+
+
+async def _remove_streams(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:
+    """What providers sent, where it was recorded."""
+    if days is None:
+        return 0
+    old = select(ReplyStream.run_id).where(ReplyStream.created_at < runtime.clock() - timedelta(days=days))
+    return await _remove_rows(runtime, until, old, ReplyStream.run_id)
 
 
 async def _remove_versions(runtime: Runtime, until: asyncio.Event, days: int | None) -> int:

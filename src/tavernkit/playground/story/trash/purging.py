@@ -32,7 +32,7 @@ from tavernkit.playground.story.conversations.service import (
     remove_conversation_in_steps,
     remove_messages,
 )
-from tavernkit.playground.story.prompting.unused import note_removed_prompts
+from tavernkit.playground.story.prompting.records import note_removed_prompts
 from tavernkit.playground.story.retention import EXPIRED, read_retention
 from tavernkit.playground.story.spaces.service import remove_in_steps
 from tavernkit.playground.story.trash.queries import TABLES, TrashKind
