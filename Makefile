@@ -84,7 +84,7 @@ translations: $(STAMP) ## collect the sentences of the interface into the catalo
 
 lock: $(STAMP) ## choose new versions and write their hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --no-emit-find-links pyproject.toml --extra playground --group dev --output-file requirements/dev.txt
+		--no-emit-index-url --no-emit-find-links pyproject.toml --extra playground --extra memory --group dev --output-file requirements/dev.txt
 	grep -A 100 '^uv==' requirements/dev.txt > requirements/bootstrap.txt
 
 clean: ## remove what was built

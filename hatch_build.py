@@ -63,6 +63,10 @@ class CustomBuildHook(BuildHookInterface[Any]):
         if version == "standard":
             # An editable install finds the scripts and the documentation where they are.
             build_data["force_include"][str(Path(self.root) / "benchmarks")] = "tavernkit/benchmark_scripts"
+            story = Path(self.root) / "tests" / "memory"
+            for file in (story / "questions.txt", *(story / "story").glob("*.txt")):
+                place = f"tavernkit/benchmark_scripts/memory_story/{file.relative_to(story).as_posix()}"
+                build_data["force_include"][str(file)] = place
             docs = Path(self.root) / "docs"
             for page in docs.rglob("*.md"):
                 build_data["force_include"][str(page)] = f"tavernkit/documentation/{page.relative_to(docs).as_posix()}"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -53,11 +53,35 @@ class Measurement(Value, frozen=True, kw_only=True):
         return self.ours_ms / self.baseline_ms
 
 
+class Evaluation(Value, frozen=True, kw_only=True):
+    """How well something is done, and not how fast: `measure` gives figures by name."""
+
+    name: str
+    measure: Callable[[], Mapping[str, float]]
+
+
+def evaluate(
+    names: Sequence[str] = (), on_progress: Callable[[str], None] | None = None
+) -> list[tuple[str, Mapping[str, float]]]:
+    """The figures of the evaluations whose names contain one of `names`, or of all of them."""
+    found: list[tuple[str, Mapping[str, float]]] = []
+    for evaluation in load_evaluations():
+        if _is_wanted(evaluation.name, names):
+            if on_progress is not None:
+                on_progress(evaluation.name)
+            found.append((evaluation.name, evaluation.measure()))
+    return found
+
+
+def _is_wanted(name: str, names: Sequence[str]) -> bool:
+    return not names or any(part in name for part in names)
+
+
 def run(names: Sequence[str] = (), on_progress: Callable[[str], None] | None = None) -> list[Measurement]:
     """Run the benchmarks whose names contain one of `names`, or all of them."""
     measurements: list[Measurement] = []
     for benchmark in load_benchmarks():
-        if not names or any(name in benchmark.name for name in names):
+        if _is_wanted(benchmark.name, names):
             if on_progress is not None:
                 on_progress(benchmark.name)
             measurements.append(_measure(benchmark))
@@ -65,12 +89,23 @@ def run(names: Sequence[str] = (), on_progress: Callable[[str], None] | None = N
 
 
 def load_benchmarks() -> Iterator[Benchmark]:
-    """Every benchmark of every script: in the wheel they lie in the package, in a checkout beside `src`."""
+    """Every benchmark of every script."""
+    for script in _scripts():
+        yield from runpy.run_path(str(script))["benchmarks"]()
+
+
+def load_evaluations() -> Iterator[Evaluation]:
+    """Those of the scripts that have any."""
+    for script in _scripts():
+        yield from runpy.run_path(str(script)).get("evaluations", tuple)()
+
+
+def _scripts() -> list[Path]:
+    """In the wheel they lie in the package, in a checkout beside `src`."""
     package = Path(__file__).parent
     shipped = package / "benchmark_scripts"
     folder = shipped if shipped.is_dir() else package.parents[1] / "benchmarks"
-    for script in sorted(folder.glob("*.py")):
-        yield from runpy.run_path(str(script))["benchmarks"]()
+    return sorted(folder.glob("*.py"))
 
 
 def prepared(prepare: Callable[[], Callable[[], object]]) -> Callable[[], object]:

@@ -18,6 +18,7 @@ TavernKitError
 ├── DialectError                  messages that a provider's format cannot express
 ├── LoadHookError                 a load hook that failed; the exception itself is the `__cause__`
 ├── ExtensionError                an extension that cannot be loaded; says which, and why
+├── InvalidEmbeddingsError        an answer of an embedding server that has not what was asked for
 ├── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
 │   └── RegexTimeout              one that used up its time or memory
 ├── LiquidError                   a template that cannot be used; `.line` and `.column` say where
@@ -113,6 +114,10 @@ class MissingInputError(TavernKitError, ValueError):
 
 class UnknownDialectError(TavernKitError, ValueError):
     """No dialect of that name is registered."""
+
+
+class InvalidEmbeddingsError(TavernKitError):
+    """An answer of an embedding server that has not what was asked for; says what is wrong."""
 
 
 class DialectError(TavernKitError):

@@ -37,6 +37,7 @@ PUBLIC_MODULES = [
     "tavernkit.importers",
     "tavernkit.lore",
     "tavernkit.macros",
+    "tavernkit.memory",
     "tavernkit.migration",
     "tavernkit.prompt.tokens",
     "tavernkit.reading",

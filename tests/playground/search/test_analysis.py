@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.base.database.fulltext.analysis import FoldedText, SearchQuery, fold, tokens_of
+from tavernkit.playground.base.database.fulltext.analysis import SearchQuery
+from tavernkit.text.words import FoldedText, fold, tokens_of
 from tests.playground.search.texts import queries, texts
 
 

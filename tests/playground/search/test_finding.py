@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.fulltext.analysis import SearchQuery, fold
+from tavernkit.playground.base.database.fulltext.analysis import SearchQuery
 from tavernkit.playground.base.database.fulltext.rebuilding import rebuild, start_rebuild
 from tavernkit.playground.base.database.models import Conversation, Message, SearchDocument, Space
 from tavernkit.playground.base.runtime import Runtime
@@ -28,6 +28,7 @@ from tavernkit.playground.story.personas.service import create_persona
 from tavernkit.playground.story.search.documents import SearchFilters, SearchResult, filters_of
 from tavernkit.playground.story.search.queries import find_in_conversation, search
 from tavernkit.playground.story.spaces.service import create_space
+from tavernkit.text.words import fold
 from tests.playground.accounts.installation import open_installation
 from tests.playground.search.texts import queries, texts
 from tests.playground.stories import open_story

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import Row
-from tavernkit.playground.base.database.fulltext.analysis import SearchQuery, fold
+from tavernkit.playground.base.database.fulltext.analysis import SearchQuery
 from tavernkit.playground.base.database.fulltext.documents import NOUNS
 from tavernkit.playground.base.database.fulltext.matching import MOST_SCOPES
 from tavernkit.playground.base.database.models import (
@@ -48,6 +48,7 @@ from tavernkit.playground.story.search.queries import WINDOW
 from tavernkit.playground.story.spaces.service import create_space, delete_space
 from tavernkit.playground.story.trash.queries import TrashKind
 from tavernkit.playground.story.trash.service import restore
+from tavernkit.text.words import fold
 from tests.playground.accounts.installation import Installation, open_installation
 from tests.playground.search.test_finding import all_results, narrate
 from tests.playground.search.texts import queries, texts

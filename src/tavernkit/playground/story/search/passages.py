@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tavernkit.playground.base.database.fulltext.analysis import FoldedText, SearchQuery
+from tavernkit.playground.base.database.fulltext.analysis import SearchQuery
 from tavernkit.playground.story.search.documents import PassagePiece
+from tavernkit.text.words import FoldedText
 
 PASSAGE_CHARACTERS = 240
 BEFORE_MATCH = 80

@@ -33,7 +33,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.base import UtcDateTime
-from tavernkit.playground.base.database.fulltext.analysis import EVERYBODY, SearchQuery, fold, scope_of
+from tavernkit.playground.base.database.fulltext.analysis import EVERYBODY, SearchQuery, scope_of
 from tavernkit.playground.base.database.fulltext.index import IN_LIBRARY, IN_MESSAGES
 from tavernkit.playground.base.database.fulltext.matching import (
     MOST_SCOPES,
@@ -76,6 +76,7 @@ from tavernkit.playground.story.search.documents import (
     SearchResult,
 )
 from tavernkit.playground.story.search.passages import passage
+from tavernkit.text.words import fold
 
 WINDOW = 100
 LONG = 100_000

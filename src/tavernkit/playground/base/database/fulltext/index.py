@@ -15,13 +15,7 @@ from sqlalchemy import delete, select, union
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.bulk import insert_rows
-from tavernkit.playground.base.database.fulltext.analysis import (
-    EVERY_QUERY,
-    EVERYBODY,
-    MOST_TOKEN_BYTES,
-    scope_of,
-    tokens_of,
-)
+from tavernkit.playground.base.database.fulltext.analysis import EVERY_QUERY, EVERYBODY, MOST_TOKEN_BYTES, scope_of
 from tavernkit.playground.base.database.fulltext.documents import NOUNS, Noun
 from tavernkit.playground.base.database.fulltext.noting import take_noted
 from tavernkit.playground.base.database.models import (
@@ -33,6 +27,7 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.storable import storable
+from tavernkit.text.words import tokens_of
 
 IN_MESSAGES, IN_LIBRARY = "m", "l"
 """What the scope of a document begins with: a search through one need not pass by the other."""
