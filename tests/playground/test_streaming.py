@@ -100,8 +100,8 @@ async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str,
         assert "".join(piece["text"] for piece in pieces) == "One two three."
         numbers = [int(event["id"]) for event in seen if "id" in event]
         assert numbers == sorted(set(numbers))
-        # The message, the place of the reply and the group bar; and that something has changed.
-        assert seen[-1]["data"].count("<turbo-stream") == 4
+        # The message, the place of the reply, the group bar and the note of budgets; and that something has changed.
+        assert seen[-1]["data"].count("<turbo-stream") == 5
 
 
 async def test_many_readers_get_the_same_events_from_few_readings(
@@ -234,4 +234,4 @@ async def test_hostile_text_reaches_the_page_as_text(database_url: str, tmp_path
         _, message = await Page(play).take(2)
         assert "<script" not in message["data"]
         assert "onerror" not in re.sub(r"&lt;.*?&gt;", "", message["data"])
-        assert message["data"].count("</turbo-stream>") == 3
+        assert message["data"].count("</turbo-stream>") == 4

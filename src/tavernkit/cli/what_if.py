@@ -103,19 +103,12 @@ def _id(text: str) -> UUID | None:
 
 
 def _settings(given: Sequence[str]) -> dict[str, dict[str, Json]]:
-    """Settings by group and name; a value is JSON, or else a text."""
-    found: dict[str, dict[str, Json]] = {}
-    for setting in given:
-        path, equals, text = setting.partition("=")
-        group, dot, name = path.strip().partition(".")
-        if not (equals and dot and name):
-            raise UsageError(f"--set takes group.name=value, such as world_info.depth=5, not {setting!r}.")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        found.setdefault(group, {})[name] = value
-    return found
+    from tavernkit.prompt.what_if import read_settings
+
+    try:
+        return read_settings(given)
+    except ValueError as error:
+        raise UsageError(f"--set takes group.name=value, such as world_info.depth=5, not {error}.") from None
 
 
 def _off(given: Sequence[str]) -> dict[str, list[Json]]:

@@ -62,6 +62,11 @@ class Block(Value, frozen=True, kw_only=True):
     def _take_parts(self) -> None:
         """Keep what a text with lore knows as the parts of the block."""
         content = self.content
+        if type(content) is TracedText and not (content.spans or self.parts):
+            trail = content.trail
+            force_setattr(self, "trail", trail if type(trail) is tuple else tuple(trail))
+            force_setattr(self, "content", content.plain)
+            return
         if not isinstance(content, str):
             raise TypeError(NO_TEXT)
         if self.parts or spans_of(content):

@@ -17,7 +17,7 @@ from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plain_findings import plain_findings
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.trace import TraceCollector
+from tavernkit.prompt.trace import Later, TraceCollector
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,8 +79,9 @@ def build_on(
     started_at = ctx.clock()
     plan = run(pipeline, ctx)
     if collector is not None:
+        fingerprint = Later(plan.fingerprint)
         plan = plan.with_(
-            trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
+            trace=collector.to_trace(fingerprint=fingerprint, started_at=started_at, finished_at=ctx.clock())
         )
     return Built(plan=plan, result=result_of(ctx))
 

@@ -18,6 +18,7 @@ from tavernkit.prompt.message import Message
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.reasons import Findings
 from tavernkit.prompt.sources import Explanation
+from tavernkit.prompt.trace import Later
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import Json, JsonObject, Value
 
@@ -99,7 +100,7 @@ class Built(Value, Generic[Result], frozen=True, kw_only=True):
     def decode(data: bytes | str, result: type[Result]) -> Built[Result]:
         """Read what `encode` has written; `result` is the type of the platform's results. Raises ValueError."""
         try:
-            written = msgspec.convert(json.loads(data), _Written)
+            written = msgspec.convert(json.loads(data), _Written, dec_hook=_read_later)
             return Built(plan=written.plan, result=msgspec.convert(written.result, result))
         except msgspec.ValidationError as error:
             raise ValueError(f"This is not a build with a {result.__name__}: {error}") from error
@@ -146,7 +147,13 @@ def snapshot(variables: VariablesStore) -> dict[str, JsonObject]:
     return {scope: variables.snapshot(scope) for scope in CORE_SCOPES}
 
 
+def _read_later(kind: type, value: Any) -> Any:
+    return Later(value) if kind is Later else value
+
+
 def _worked_out(value: Any) -> Json:
+    if isinstance(value, Later):
+        return str(value)
     if isinstance(value, Sequence):
         return list(value)
     raise TypeError(f"A {type(value).__name__} cannot be written as JSON.")

@@ -216,9 +216,13 @@ class Causes:
             if old.swipe != new.swipe:
                 yield _swipe(old, new)
                 return
-            if self._facts.get("swipe", str(new.message)) is not None:
-                # The application knows which swipe it is, and not its number.
-                yield Cause(code="swipe_changed", sentence=f"Message {new.message}: another swipe")
+            # What the application knows of messages of which the chat does not say it.
+            swipe = self._facts.get("swipe", str(new.message))
+            if swipe is not None and swipe.old and swipe.new:
+                yield Cause(
+                    code="swipe_changed",
+                    sentence=f"Message {new.message}: swipe {swipe.new} in place of swipe {swipe.old}",
+                )
                 return
             yield from self._by_regex(text)
             yield from self._preset_fields()

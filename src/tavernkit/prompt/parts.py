@@ -108,18 +108,24 @@ class SourcedText(str):
 class TracedText(SourcedText):
     """A text of a traced build, which knows where all of its characters come from: its `trail`.
 
-    What the trail does not cover was put in by something that was not followed.
+    What the trail does not cover was put in by something that was not followed. `plain` is the text alone: the one that
+    it was made of, whose hash is known already.
     """
 
-    __slots__ = ("trail",)
+    __slots__ = ("plain", "trail")
 
+    plain: str
     trail: Sequence[SourceSpan]
 
     def __new__(cls, text: str, spans: Sequence[Span] = (), trail: Sequence[SourceSpan] = ()) -> Self:
         made = str.__new__(cls, text)
+        made.plain = text if type(text) is str else str(text)
         made.spans = spans
         made.trail = trail
         return made
+
+    def __str__(self) -> str:
+        return self.plain
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TracedText, (str(self), self.spans, self.trail)

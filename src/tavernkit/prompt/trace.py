@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
@@ -28,14 +31,40 @@ class TraceStage(Value, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class Later:
+    """A text that is worked out when it is first asked for, as that takes long."""
+
+    def __init__(self, text: str | Callable[[], str]) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Later) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __reduce__(self) -> tuple[type[Later], tuple[str]]:
+        return Later, (str(self),)
+
+
 class Trace(Value, frozen=True, kw_only=True):
     """A whole build, stage by stage, in the order the stages began."""
 
     stages: tuple[TraceStage, ...]
-    fingerprint: str
+    written_fingerprint: Later = msgspec.field(name="fingerprint")
     started_at: datetime
     finished_at: datetime
     total_warnings: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The plan's; see `Plan.fingerprint`."""
+        return str(self.written_fingerprint)
 
     @property
     def duration_ms(self) -> float:
@@ -90,11 +119,11 @@ class TraceCollector:
     def warnings(self) -> tuple[str, ...]:
         return tuple(message for _, message in self._warnings)
 
-    def to_trace(self, *, fingerprint: str, started_at: datetime, finished_at: datetime) -> Trace:
+    def to_trace(self, *, fingerprint: Later, started_at: datetime, finished_at: datetime) -> Trace:
         """The trace of the build that has just ended."""
         return Trace(
             stages=self.stages,
-            fingerprint=fingerprint,
+            written_fingerprint=fingerprint,
             started_at=started_at,
             finished_at=finished_at,
             total_warnings=self.warnings,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tavernkit.prompt.built import Built
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.reuse import reuse
 from tavernkit.prompt.tokens import TokenEstimator
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Json, JsonObject, Value
 
 PER_TOKENS = 1_000_000.0
 
@@ -82,6 +83,23 @@ class MeasuredPrompt(Value, frozen=True, kw_only=True):
 
     built: Built[Any]
     figures: PromptFigures
+
+
+def read_settings(given: Iterable[str]) -> dict[str, dict[str, Json]]:
+    """Settings as people write them, `group.name=value`, by group and name; a value is JSON, or else a text. Raises
+    ValueError with what is not a setting."""
+    found: dict[str, dict[str, Json]] = {}
+    for setting in given:
+        path, equals, text = setting.partition("=")
+        group, dot, name = path.strip().partition(".")
+        if not (equals and dot and name):
+            raise ValueError(setting)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text.strip()
+        found.setdefault(group, {})[name] = value
+    return found
 
 
 def measured(

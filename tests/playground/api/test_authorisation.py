@@ -330,6 +330,7 @@ TABLE = {
         "POST /pipelines/{profile_id} (page)", "POST /pipelines/{profile_id}/check (page)",
         "POST /pipelines/{profile_id}/duplicate (page)", "POST /pipelines/{profile_id}/delete (page)",
         "POST /pipelines/{profile_id}/dry_run (page)", "POST /pipelines/{profile_id}/dry_run/{job_id}/stop (page)",
+        "POST /conversations/{conversation_id}/what-if/{job_id}/stop (page)",
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
         "POST /import/{import_id}/scan (page)", "POST /import/{import_id}/items/{position} (page)",
         "POST /import/{import_id}/start (page)", "POST /import/{import_id}/resume (page)",
@@ -364,7 +365,8 @@ TABLE = {
         "GET /conversations/{conversation_id}/name (page)", "GET /conversations/{conversation_id}/branches (page)",
         "GET /spaces/{space_id}/stories (page)",
         "POST /spaces/{space_id}/pin (page)", "POST /spaces/{space_id}/tags (page)",
-        "GET /runs/{run_id} (page)", "GET /runs/{run_id}/messages/{number} (page)",
+        "GET /runs/{run_id} (page)", "GET /conversations/{conversation_id}/what-if (page)",
+        "POST /conversations/{conversation_id}/what-if (page)", "GET /runs/{run_id}/messages/{number} (page)",
         "GET /messages/{message_id}/inspect (page)",
         "GET /conversations/{conversation_id}/preview/messages/{number} (page)",
         "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
@@ -384,6 +386,9 @@ TABLE = {
         "GET /presets/{preset_id} (page)", "GET /personas/{persona_id} (page)", "GET /pipelines/{profile_id} (page)",
         "GET /quick-replies/{set_id} (page)", "GET /quick-replies/{set_id}/buttons/new (page)",
         "GET /quick-replies/{set_id}/buttons/{button_id} (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id} (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id}/progress (page)",
+        "GET /conversations/{conversation_id}/what-if/{job_id}/runs/{run_id} (page)",
         "GET /pipelines/{profile_id}/dry_run (page)", "GET /pipelines/{profile_id}/dry_run/{job_id} (page)",
         "GET /pipelines/{profile_id}/dry_run/{job_id}/progress (page)",
         "GET /import/{import_id} (page)", "GET /import/{import_id}/progress (page)",
@@ -699,6 +704,13 @@ REQUESTS = {
             path="/pipelines/{profile_id}/dry_run/{dry_run_id}" + end
         )
         for method, end in (("GET", ""), ("GET", "/progress"), ("POST", "/stop"))
+    },
+    "POST /conversations/{conversation_id}/what-if (page)": Ask(data={"settings": "world_info.depth=5", "last": "3"}),
+    **{
+        f"{method} /conversations/{{conversation_id}}/what-if/{{job_id}}{end} (page)": Ask(
+            path="/conversations/{conversation_id}/what-if/{what_if_id}" + end
+        )
+        for method, end in (("GET", ""), ("GET", "/progress"), ("POST", "/stop"), ("GET", "/runs/{run_id}"))
     },
     "GET /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "PUT /pipeline_choices": Ask(json={"conversation_id": "{conversation_id}", "profile_id": None}),

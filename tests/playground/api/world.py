@@ -360,6 +360,10 @@ class Things:
         asked = {"conversation_id": "{conversation_id}", "content": PIPELINES}
         return str((await self._post("/pipeline_profiles/{profile_id}/dry_run", json=asked))["id"])
 
+    async def _what_if_id(self) -> str:
+        """A change that is being tried."""
+        return str((await self._post("/conversations/{conversation_id}/what_if", json={"last": 1}))["id"])
+
     async def _tag(self) -> str:
         """An artifact that has been written once."""
         runtime = self.world.installation.runtime

@@ -107,10 +107,10 @@ async def test_pages_and_programs_see_what_was_reused_and_what_the_provider_says
             prompt = (await client.get(f"/runs/{run.id}/prompt")).json()
             preview = (await client.post(f"/conversations/{story.conversation_id}/preview", json={})).json()
         async with browser(story.runtime, story.user_id) as client:
-            page = (await client.get(f"/runs/{run.id}")).text
+            page = (await client.get(f"/runs/{run.id}?tab=reply")).text
     assert shown["cached_tokens"] == 64
     assert shown["reuse"] == {name: prompt["reuse"][name] for name in ("common_tokens", "total_tokens", "share")}
     assert prompt["reuse"]["broken_by"]["after"] == "Be brief."
     assert preview["reuse"]["before"] == str(run.id)
     assert "64 tokens" in page
-    assert "First difference: “Be brief.”" in page
+    assert f"{run.common_tokens} of {run.compared_tokens} tokens" in page

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from anyio import to_thread
+from sqlalchemy import select
 
+from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.story.paths.state import changed_delta
 from tavernkit.playground.story.previews.comparisons import compare_runs
 from tests.cli.running import run as command
@@ -34,6 +36,20 @@ async def test_the_causes_between_two_runs_are_named(database_url: str, tmp_path
     assert "Author's note edited" in causes
     assert "Message 2 is new" in causes
     assert refused.code == "not_found"
+
+
+async def test_another_swipe_of_a_message_is_named(sqlite_url: str, tmp_path: Path) -> None:
+    async with prompt_story(sqlite_url, tmp_path, "Yes.", "No.", "Well.") as story:
+        await story.say_as("Robin", "Hello?")
+        begun = await story.answered("Ada")
+        await story.say_as("Robin", "Really?")
+        first = await story.answered("Ada")
+        async with story.runtime.database.read() as session:
+            reply = await session.scalar(select(Message.id).where(Message.run_id == begun.id))
+        await story.answered("Ada", kind="regenerate", target=reply)
+        second = await story.answered("Ada")
+        found = await compare_runs(story.runtime, story.viewer, first.id, second.id)
+    assert "Message 1: swipe 2 in place of swipe 1" in [cause.sentence for cause in found.causes]
 
 
 async def test_programs_get_the_causes_beside_the_blocks(sqlite_url: str, tmp_path: Path) -> None:

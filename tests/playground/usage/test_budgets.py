@@ -77,7 +77,7 @@ async def test_dollars_are_counted_by_the_price_of_the_prompt_and_the_longest_re
         price = TokenPrices(model=name, prompt_price=0.0, completion_price=5_000.0)
         await set_own_prices(runtime, viewer, [price])
         assert await answered(story) == "failed"
-        assert "The budget of the owner of this space is $1.00 per day. $0.5000 used" in await error(story)
+        assert "The budget of the owner of this space is $1.00 per day. $0.50 used" in await error(story)
         assert "wait until 00:00 UTC" in await error(story)
         assert len(model.requests) == 1
         await set_own_prices(runtime, viewer, [price.with_(completion_price=1_000.0)])

@@ -57,7 +57,7 @@ async def test_usage_is_shown_and_downloaded_with_a_total(sqlite_url: str, tmp_p
         await again(story)
         await priced(client, story)
         for by in ("day", "space", "conversation", "character", "model", "kind"):
-            assert "$0.0360" in await see(client, f"/usage?by={by}")
+            assert "$0.036" in await see(client, f"/usage?by={by}")
         tab = f"/conversations/{story.conversation_id}/panel/usage"
         for by in ("message", "branch", "model", "kind", "day"):
             page = await see(client, f"{tab}?by={by}")
@@ -134,10 +134,10 @@ async def test_replies_show_their_tokens_and_cost_without_further_statements(sql
         with counted_statements(story.runtime.database) as few:
             page = await see(client, chat)
         assert "1,000 → " in page
-        assert "$0.0120" in page
+        assert "$0.012" in page
         for _ in range(3):
             await answered(story)
         with counted_statements(story.runtime.database) as many:
             page = await see(client, chat)
-        assert page.count("$0.0120") == 2 * 4
+        assert page.count("$0.012") == 2 * 4
         assert len(many) == len(few)

@@ -94,6 +94,7 @@ from tavernkit.playground.edge.pages.trash import router as trash
 from tavernkit.playground.edge.pages.turns import router as turns
 from tavernkit.playground.edge.pages.usage import panel_router as usage_tab
 from tavernkit.playground.edge.pages.usage import router as usage
+from tavernkit.playground.edge.pages.what_if import router as what_if
 from tavernkit.playground.edge.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.edge.web.requests import API_PREFIX
 
@@ -102,7 +103,7 @@ PAGES = (
     *(lorebooks, lorebook_links, presets, preset_parts, macros, scripts, personas, quick_replies),
     *(members_tab, settings_tab, lore_tab, prompt_tab, pipelines_tab, usage_tab, usage, tree, spaces, joining),
     *(shares, shared_links),
-    *(dry_runs, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
+    *(dry_runs, what_if, pipelines, artifacts, imports, exports, trash, search, administration, documentation),
     installing,
 )
 NOUNS = (

@@ -33,6 +33,7 @@ class LorebookMisses:
         self._length = length
         self._short_by = short_by
         self._searches = MOST_SEARCHES
+        self._lowered: dict[int, str] = {}
 
     def of(self, verdict: LorebookVerdict, told: Decorators, sight: Sight, place: int | None) -> NearMiss | None:
         """How near an entry came, as far as that can be said; `place` is that of the key in the chat."""
@@ -74,12 +75,16 @@ class LorebookMisses:
 
     def _newest(self, wanted: str, places: range, *, as_word: bool = False, squeezed: bool = False) -> int | None:
         """The newest of these messages that has a key, as far as they are searched."""
+        if not places or self._searches <= 0:
+            return None
         self._searches -= 1
-        left = MOST_SEARCHED_CHARACTERS if self._searches >= 0 else 0
+        left = MOST_SEARCHED_CHARACTERS
         for place in reversed(places):
             if left <= 0:
                 break
-            text = self._haystack.text(place).lower()
+            text = self._lowered.get(place)
+            if text is None:
+                text = self._lowered[place] = self._haystack.text(place).lower()
             left -= len(text)
             if wanted in (text.split(" ") if as_word else text.replace(" ", "") if squeezed else text):
                 return place

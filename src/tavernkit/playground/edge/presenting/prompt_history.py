@@ -19,6 +19,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.prompt_preview import BlockView, block_view, largest_block, prompt_view
 from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, slot_group
 from tavernkit.playground.edge.presenting.traced_text import BarPart, bar
+from tavernkit.playground.story.previews.comparisons import compare_runs
 from tavernkit.playground.story.previews.explanations import read_explanation
 from tavernkit.playground.story.previews.service import KeptPrompt, changed_blocks, read_prompt
 from tavernkit.prompt.comparing import compare
@@ -182,7 +183,11 @@ async def changes_view(
     before = await read_prompt(runtime, viewer, other)
     changes = list(changed_blocks(before.blocks, prompt.blocks))
     largest = largest_block(prompt)
-    compared = compare(await read_explanation(runtime, viewer, other), explanation).changes
+    compared = (
+        compare(await read_explanation(runtime, viewer, other), explanation)
+        if prompt.run_id is None
+        else await compare_runs(runtime, viewer, other, prompt.run_id)
+    ).changes
     return ChangesView(
         other=other,
         causes=tuple(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.previews.service import PreviewKind, in_preview, kept_snapshot, next_inputs
@@ -24,6 +26,14 @@ class ExplainedPrompt(Value, frozen=True, kw_only=True):
     links: tuple[SourceLink, ...]
 
 
+class NamedPrompt(Value, frozen=True, kw_only=True):
+    """Where a prompt comes from, and the rows that its sources are, whoever may open them."""
+
+    explanation: Explanation
+    rows: PromptRows
+    conversation_id: UUID
+
+
 async def read_explanation(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Explanation:
     """Where the prompt of a run comes from, for those who may see the prompt."""
     return (await read_explained(runtime, viewer, run_id)).explanation
@@ -32,11 +42,16 @@ async def read_explanation(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Ex
 async def read_explained(runtime: Runtime, viewer: Viewer, run_id: UUID) -> ExplainedPrompt:
     """Where the prompt of a run comes from, with links, for those who may see the prompt."""
     async with runtime.database.read() as session:
-        snapshot, conversation_id = await kept_snapshot(session, viewer, run_id)
-        document = await read_document(session, snapshot)
-        explanation = explanation_in(document)
-        links = await links_of(session, viewer, conversation_id, explanation, document.rows)
-    return ExplainedPrompt(explanation=explanation, links=links)
+        kept = await read_named(session, viewer, run_id)
+        links = await links_of(session, viewer, kept.conversation_id, kept.explanation, kept.rows)
+    return ExplainedPrompt(explanation=kept.explanation, links=links)
+
+
+async def read_named(session: AsyncSession, viewer: Viewer, run_id: UUID) -> NamedPrompt:
+    """Where the prompt of a run comes from, with its rows, for those who may see the prompt."""
+    snapshot, conversation_id = await kept_snapshot(session, viewer, run_id)
+    document = await read_document(session, snapshot)
+    return NamedPrompt(explanation=explanation_in(document), rows=document.rows, conversation_id=conversation_id)
 
 
 async def preview_explanation(

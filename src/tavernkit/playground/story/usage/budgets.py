@@ -143,7 +143,10 @@ def token_words(count: int) -> str:
 
 def dollars(amount: float) -> str:
     """An amount as people read it: small ones with more places."""
-    return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
+    whole, _point, places = f"{amount:.4f}".partition(".")
+    return f"${whole}.{places[:2] if amount >= 1 else places[:2] + places[2:].rstrip('0')}"
 
 
 def _over(state: BudgetState, limit: str, used: str, more: str) -> OverBudgetError:
