@@ -232,7 +232,9 @@ def _trail(separator: str, texts: Sequence[str], between: FromTemplate | None) -
             trail += [(start + at - gap, end + at - gap, source) for start, end, source in own]
         if isinstance(text, TracedText):
             own_trail = text.trail
-            if len(own_trail) == 1:
+            if not at:
+                trail += own_trail
+            elif len(own_trail) == 1:
                 start, end, source = own_trail[0]
                 trail.append((start + at, end + at, source))
             else:
