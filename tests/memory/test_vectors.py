@@ -1,5 +1,7 @@
 """Search by meaning: vectors by hash, model and version, and the embedder that needs no network."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -90,3 +92,15 @@ def test_m7_no_text_raises_in_a_search_by_meaning(texts: list[str], query: str) 
     ]
     ranked = RecallIndex(items, VectorIndex(index_texts(items), embedder)).rank(query)
     assert all(np.isfinite(one.score) for one in ranked.found)
+
+
+@pytest.mark.parametrize("missing", ["numpy", "wordllama"])
+def test_m6_without_numpy_or_the_word_vectors_there_is_no_embedder_and_no_error(missing: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from tavernkit.memory import RecallIndex, StoryMessage, embedded_default, exchanges, recall\n"
+        "index = RecallIndex(exchanges([StoryMessage(id='1', text='a silver key')]))\n"
+        "print(embedded_default(), bool(recall(index, 'key', budget=99, count=len).text))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "None True\n"

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -128,6 +129,7 @@ class Bm25Index:
         self._lengths: list[int] = []
         self._postings: dict[str, list[tuple[int, int]]] = {}
         self._total = 0
+        self._longer: list[float] = []
         for key, text in texts:
             self.add(key, text)
 
@@ -145,13 +147,15 @@ class Bm25Index:
         wanted = dict.fromkeys(terms_of(query))
         scores: dict[int, float] = {}
         best = 0.0
-        average = self._total / max(1, len(self._keys))
+        if len(self._longer) < len(self._keys):
+            average = self._total / len(self._keys)
+            self._longer = [K1 * (1 - B + B * length / average) if average else K1 for length in self._lengths]
+        longer = self._longer
         for term in wanted:
             postings = self._postings.get(term, ())
             weight = math.log(1 + (len(self._keys) - len(postings) + 0.5) / (len(postings) + 0.5))
             best += weight * (K1 + 1)
             for place, count in postings:
-                longer = K1 * (1 - B + B * self._lengths[place] / average)
-                scores[place] = scores.get(place, 0.0) + weight * count * (K1 + 1) / (count + longer)
-        found = sorted(scores.items(), key=lambda item: (-item[1], -item[0]))[:limit]
+                scores[place] = scores.get(place, 0.0) + weight * count * (K1 + 1) / (count + longer[place])
+        found = nlargest(limit, scores.items(), key=lambda item: (item[1], item[0]))
         return [RecallHit(self._keys[place], score / best) for place, score in found]

@@ -74,8 +74,10 @@ class Decisions:
 
     def __init__(self, decisions: Iterable[MemoryDecision] = ()) -> None:
         self._hashes: dict[tuple[str, str], set[str]] = {}
+        self.has_pins = False
         for one in decisions:
             self._hashes.setdefault((one.action, one.id), set()).add(one.hash)
+            self.has_pins |= one.action == "pin"
 
     def forgets(self, message: StoryMessage) -> bool:
         """Whether this text of the message must not be remembered."""

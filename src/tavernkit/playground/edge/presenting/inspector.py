@@ -27,6 +27,7 @@ from tavernkit.playground.edge.presenting.reasons import ReasonsView, reasons_vi
 from tavernkit.playground.edge.presenting.sources import GROUPS, SourceGroup, entry_href, slot_group, source_href
 from tavernkit.playground.edge.presenting.traced_text import (
     BarPart,
+    Href,
     TracedMessageView,
     TracedView,
     bar,
@@ -34,8 +35,9 @@ from tavernkit.playground.edge.presenting.traced_text import (
     traced_messages,
     traced_view,
 )
+from tavernkit.playground.edge.web.links import source_address
 from tavernkit.playground.story.previews.inspecting import InspectedPrompt, PromptPart, PromptTrial
-from tavernkit.playground.story.previews.links import SourcePlaces
+from tavernkit.playground.story.previews.links import EntryPlaces
 from tavernkit.playground.story.previews.service import KeptBlock
 from tavernkit.prompt.explaining import PROMPT
 from tavernkit.prompt.sources import ExplainedMessage, Explanation
@@ -121,10 +123,9 @@ class PlanView(Value, frozen=True, kw_only=True):
     is_traced: bool
 
 
-def plan_view(trial: PromptTrial, places: SourcePlaces) -> PlanView:
+def plan_view(trial: PromptTrial, places: EntryPlaces) -> PlanView:
     """What the plan of a prompt shows, with the difference that switches make."""
     inspected = trial.tried
-    links = partial(source_href, places=places, messages=inspected.messages)
     entry_link = partial(entry_href, places=places)
     prompt = prompt_view(inspected.prompt)
     messages, titles = traced_texts(inspected)
@@ -134,7 +135,7 @@ def plan_view(trial: PromptTrial, places: SourcePlaces) -> PlanView:
         prompt=prompt,
         parts=parts,
         window=_window(inspected),
-        messages=tuple(traced_messages(messages, titles, links)),
+        messages=tuple(traced_messages(messages, titles, _hrefs(trial))),
         legend=tuple((group, label) for group, label in GROUPS.items() if group in legend),
         reasons=reasons_view(prompt.report, inspected.explanation, inspected.reuse, entry_link),
         figures=tuple(_figures(trial)),
@@ -142,12 +143,16 @@ def plan_view(trial: PromptTrial, places: SourcePlaces) -> PlanView:
     )
 
 
-def traced_part(inspected: InspectedPrompt, places: SourcePlaces, number: int, start: int) -> TracedView:
+def _hrefs(trial: PromptTrial) -> Href:
+    return partial(source_href, addresses={link.source: source_address(link) for link in trial.links})
+
+
+def traced_part(trial: PromptTrial, number: int, start: int) -> TracedView:
     """A part of one of the messages of a prompt; raises Refused for one that there is not."""
-    messages, _titles = traced_texts(inspected)
+    messages, _titles = traced_texts(trial.tried)
     if number >= len(messages) or start >= max(len(messages[number].spans), 1):
         raise not_found(_("message"))
-    return traced_view(messages[number], start, partial(source_href, places=places, messages=inspected.messages))
+    return traced_view(messages[number], start, _hrefs(trial))
 
 
 def traced_texts(inspected: InspectedPrompt) -> tuple[tuple[ExplainedMessage, ...], tuple[str, ...]]:

@@ -17,7 +17,7 @@ from tavernkit.playground.edge.presenting.prompt_history import changes_view, ti
 from tavernkit.playground.edge.presenting.prompt_preview import preview_heading, preview_speakers, prompt_view
 from tavernkit.playground.edge.presenting.traced_text import TracedView
 from tavernkit.playground.story.previews.inspecting import PromptTrial, inspect_preview
-from tavernkit.playground.story.previews.links import find_places
+from tavernkit.playground.story.previews.links import find_entries
 from tavernkit.playground.story.previews.service import PreviewKind
 from tavernkit.values import Value
 
@@ -64,7 +64,7 @@ async def preview_page_view(
         case "request":
             return {**shown, "prompt": prompt_view(prompt)}
         case _:
-            places = await find_places(runtime, viewer, conversation_id, trial.tried.explanation)
+            places = await find_entries(runtime, viewer, conversation_id, trial.tried.explanation)
             return {**shown, "plan": plan_view(trial, places)}
 
 
@@ -72,9 +72,7 @@ async def traced_preview(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, choice: PreviewChoice, number: int, start: int
 ) -> TracedView:
     """A part of a message of that prompt."""
-    inspected = (await _trial(runtime, viewer, conversation_id, choice)).tried
-    places = await find_places(runtime, viewer, conversation_id, inspected.explanation)
-    return traced_part(inspected, places, number, start)
+    return traced_part(await _trial(runtime, viewer, conversation_id, choice), number, start)
 
 
 async def _trial(runtime: Runtime, viewer: Viewer, conversation_id: UUID, choice: PreviewChoice) -> PromptTrial:

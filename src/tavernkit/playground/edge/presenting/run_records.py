@@ -35,7 +35,7 @@ from tavernkit.playground.story.pipelines.reports import (
     runs_around,
 )
 from tavernkit.playground.story.previews.explanations import read_explanation
-from tavernkit.playground.story.previews.links import find_places
+from tavernkit.playground.story.previews.links import find_entries
 from tavernkit.playground.story.previews.service import KeptPrompt, read_prompt
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.records import LORE, OMITTED
@@ -144,7 +144,7 @@ async def _tab_of(
     match place.tab:
         case "plan":
             trial = await inspect_run(runtime, viewer, run, off=place.off)
-            places = await find_places(runtime, viewer, run.conversation_id, trial.tried.explanation)
+            places = await find_entries(runtime, viewer, run.conversation_id, trial.tried.explanation)
             return {"plan": plan_view(trial, places)}
         case "request" | "reply":
             return {"prompt": prompt_view(prompt)}
@@ -160,9 +160,7 @@ async def traced_message(
 ) -> TracedView:
     """A part of a message of the prompt that a run has sent, without what is `off`."""
     run = await read_run(runtime, viewer, run_id)
-    inspected = (await inspect_run(runtime, viewer, run, off=off)).tried
-    places = await find_places(runtime, viewer, run.conversation_id, inspected.explanation)
-    return traced_part(inspected, places, number, start)
+    return traced_part(await inspect_run(runtime, viewer, run, off=off), number, start)
 
 
 async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:

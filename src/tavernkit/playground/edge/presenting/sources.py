@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 from typing import Literal, TypeAlias
-from urllib.parse import urlencode
-from uuid import UUID
 
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import translated
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.presenting.prompt_preview import CAUSES
-from tavernkit.playground.story.previews.links import SourcePlaces
+from tavernkit.playground.story.previews.links import EntryPlaces
 from tavernkit.playground.story.prompting.fitting import PARTS, part_name
 from tavernkit.prompt.sources import (
     AnySource,
@@ -259,36 +257,17 @@ def _with_steps(source: TextSource) -> str:
     return " → ".join([source_words(source), *map(_step, source.through[:MOST_STEPS])])
 
 
-def source_href(source: TextSource, places: SourcePlaces, messages: Mapping[int, UUID]) -> str:
-    """Where people edit what a source is; empty where they cannot. `messages` are those of the chat by their places."""
-    conversation = f"/conversations/{places.conversation_id}"
-    match source:
-        case FromCard(character=name, field=field) if name in places.characters:
-            return f"/characters/{places.characters[name]}/edit#{field}"
-        case FromPersona(user=name) if name in places.personas:
-            return f"/personas/{places.personas[name]}"
-        case FromLore():
-            return entry_href(source.book, source.entry, places)
-        case FromHistory(message=number) if number in messages:
-            return f"{conversation}?message={messages[number]}#message_{messages[number]}"
-        case FromPreset() if places.preset_id is not None:
-            named = f"/prompts/edit?{urlencode({'identifier': source.prompt})}" if source.name else ""
-            return f"/presets/{places.preset_id}{named}"
-        case FromChat():
-            return f"{conversation}?panel=settings"
-        case FromInjection():
-            return f"{conversation}?panel=prompt"
-        case FromArtifact():
-            return f"{conversation}?panel=state"
-        case FromMacro(inside=place) | FromRegex(inside=place) if place is not None:
-            return source_href(place, places, messages)
-        case _:
-            return ""
+def source_href(source: TextSource, addresses: Mapping[TextSource, str]) -> str:
+    """Where people edit what a source is, or the text that it stands in; empty where they cannot."""
+    found = addresses.get(source.with_(through=()))
+    if found is None and isinstance(source, FromMacro | FromRegex) and source.inside is not None:
+        return source_href(source.inside, addresses)
+    return found or ""
 
 
-def entry_href(book: str, entry: str, places: SourcePlaces) -> str:
+def entry_href(book: str, entry: str, places: EntryPlaces) -> str:
     """Where people edit an entry of a lorebook, or the book in a card that it is in; empty where they cannot."""
-    found = places.entries.get((book, entry))
-    if found is not None:
-        return f"/lorebooks/{found.lorebook_id}/entries/{found.entry_id}"
-    return f"/characters/{places.embedded[book]}/lorebook" if book in places.embedded else ""
+    if found := places.entries.get((book, entry)):
+        lorebook_id, entry_id = found
+        return f"/lorebooks/{lorebook_id}/entries/{entry_id}"
+    return f"/characters/{places.card_books[book]}/lorebook" if book in places.card_books else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from uuid import UUID
 
 from sqlalchemy import select
@@ -24,9 +24,11 @@ from tavernkit.playground.story.previews.service import (
     next_inputs,
     prompt_of,
 )
+from tavernkit.playground.story.previews.source_links import SourceLink, links_of
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
-from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, PromptInputs
-from tavernkit.playground.story.prompting.records import document_of, explanation_of, fingerprint_of
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.records import document_of, explanation_of, fingerprint_of, rows_of
+from tavernkit.playground.story.prompting.rows import PromptRows
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.reuse import Reuse, reuse
 from tavernkit.prompt.sources import Explanation
@@ -45,14 +47,13 @@ class PromptPart(Value, frozen=True, kw_only=True):
 
 class InspectedPrompt(Value, frozen=True, kw_only=True):
     """A prompt with its parts, also those that were switched off, and where its characters come from. `reuse` is what
-    it has in common with the prompt before it, None where there is none. `messages` are those of the chat by their
-    place, as far as they are known."""
+    it has in common with the prompt before it, None where there is none."""
 
     prompt: KeptPrompt
     parts: tuple[PromptPart, ...]
     explanation: Explanation
     reuse: Reuse | None = None
-    messages: Mapping[int, UUID] = {}
+    rows: PromptRows | None = None
 
 
 class PromptTrial(Value, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ class PromptTrial(Value, frozen=True, kw_only=True):
 
     whole: InspectedPrompt
     tried: InspectedPrompt
+    links: tuple[SourceLink, ...] = ()
 
 
 async def inspect_preview(
@@ -75,7 +77,12 @@ async def inspect_preview(
     space. `off` are the ids of what is left out of it."""
     inputs = await next_inputs(runtime, viewer, conversation_id, speaker_id=speaker_id, kind=kind)
     before = await prompt_before(runtime, viewer, conversation_id)
-    return await in_preview(lambda: tried_without(inputs, frozenset(off), before))
+    trial = await in_preview(lambda: tried_without(inputs, frozenset(off), before))
+    if trial.tried.rows is None:
+        return trial
+    async with runtime.database.read() as session:
+        found = await links_of(session, viewer, conversation_id, trial.tried.explanation, trial.tried.rows)
+    return trial.with_(links=found)
 
 
 async def prompt_before(
@@ -119,16 +126,8 @@ def _inspected(inputs: PromptInputs, off: frozenset[str], before: Explanation | 
         parts=_parts(built, prompt, left_out),
         explanation=explanation.with_(evicted=tuple(one for one in explanation.evicted if one.id not in switched)),
         reuse=None if before is None else reuse(before, explanation, estimator=estimator, model=model),
-        messages=_messages(built),
+        rows=rows_of(built, explanation),
     )
-
-
-def _messages(built: BuiltPrompt) -> dict[int, UUID]:
-    """The messages of the chat by their places, as sources name them: RisuAI counts those that it was given."""
-    history = built.inputs.history
-    known = list(history)
-    first = 0 if built.platform == "risuai" else len(history) - len(known)
-    return {first + place: UUID(str(message.metadata[MESSAGE_ID])) for place, message in enumerate(known)}
 
 
 def _without(off: frozenset[str], left_out: list[Block]) -> BuildHook:

@@ -9,7 +9,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.previews.explanations import read_explanation
+from tavernkit.playground.story.previews.explanations import read_explained
 from tavernkit.playground.story.previews.inspecting import PromptTrial, as_it_was, prompt_before, tried_without
 from tavernkit.playground.story.previews.service import KeptPrompt, in_preview, read_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
@@ -24,21 +24,22 @@ async def inspect_run(runtime: Runtime, viewer: Viewer, run: Run, *, off: Collec
     """
     prompt = await read_prompt(runtime, viewer, run.id)
     before = await prompt_before(runtime, viewer, run.conversation_id, run)
+    explained = await read_explained(runtime, viewer, run.id)
     inputs = await _inputs(runtime, run.id)
     if inputs is not None:
         trial = await in_preview(lambda: tried_without(inputs, frozenset(off), before))
         if _texts(trial.whole.prompt) == _texts(prompt):
             sent = trial.whole.with_(prompt=prompt)
-            return PromptTrial(whole=sent, tried=trial.tried if off else sent)
-    sent = as_it_was(prompt, await read_explanation(runtime, viewer, run.id), before)
-    return PromptTrial(whole=sent, tried=sent)
+            return PromptTrial(whole=sent, tried=trial.tried if off else sent, links=explained.links)
+    sent = as_it_was(prompt, explained.explanation, before)
+    return PromptTrial(whole=sent, tried=sent, links=explained.links)
 
 
 async def _inputs(runtime: Runtime, run_id: UUID) -> PromptInputs | None:
     """What the prompt was built from; None where that was not kept, or cannot be read any more."""
     try:
         async with runtime.database.read() as session:
-            turn, parts = await kept_of(session, run_id)
+            turn, parts = await kept_of(session, run_id, runtime.keys)
         estimator = await estimator_in(turn, parts)
         return None if estimator is None else inputs_from(turn, parts, estimator)
     except (Refused, UnreadableInputsError):
