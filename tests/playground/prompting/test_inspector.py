@@ -49,7 +49,8 @@ def toggle_of(html: str, name: str) -> tuple[str, str]:
 
 
 async def page_of(client: httpx2.AsyncClient, path: str, status: int = 200, **params: Any) -> str:
-    answer = await client.get(path, params=params, follow_redirects=True)
+    # An empty mapping would take away what the address asks for itself.
+    answer = await client.get(path, params=params or None, follow_redirects=True)
     assert answer.status_code == status, answer.text
     return answer.text
 
