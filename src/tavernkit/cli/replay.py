@@ -23,7 +23,7 @@ def replay_run(
     run: Annotated[str, typer.Argument(metavar="RUN|FILE", help="The id of a run, or a file written with --save.")],
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="FILE", help="Write what a replay needs, with what people must not see."),
+        typer.Option("--save", metavar="FILE", help="Write what a replay needs into a file."),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,

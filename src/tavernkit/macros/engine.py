@@ -77,19 +77,20 @@ class NameMacros(MacroEngine):
     What it puts in is not expanded again.
     """
 
-    _NAMES = re.compile(r"\{\{(char|user)\}\}|<(bot|char|user)>", re.IGNORECASE)
+    NAMES = re.compile(r"\{\{(char|user)\}\}|<(bot|char|user)>", re.IGNORECASE)
 
     def expand(self, text: str, environment: MacroEnvironment) -> str:
         if "{{" not in text and "<" not in text:
             return text
-        return self._NAMES.sub(
-            lambda match: (
-                environment.user_name
-                if (match.group(1) or match.group(2)).lower() == "user"
-                else environment.character_name
-            ),
+        return self.NAMES.sub(
+            lambda match: self.name_of(match, environment),
             text,
         )
+
+    def name_of(self, match: re.Match[str], environment: MacroEnvironment) -> str:
+        """What stands for a macro that was found."""
+        is_user = (match[1] or match[2]).lower() == "user"
+        return environment.user_name if is_user else environment.character_name
 
 
 class BorrowedVariables:

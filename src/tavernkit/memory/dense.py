@@ -83,9 +83,9 @@ class _NearWords:
         for word, near in zip(asked, normalised(self._embedder.embed(asked)) @ self._vectors.T, strict=True):
             near[self._by_stem.get(stem(word), [])] = 1
             # The nearest last: its text keeps the highest score.
-            order = np.argsort(near, kind="stable")[-self.MOST :]
+            found = np.flatnonzero(near >= self.LEAST)
             best = np.zeros(self._count, np.float32)
-            for number in order[near[order] >= self.LEAST]:
+            for number in found[np.argsort(near[found], kind="stable")][-self.MOST :]:
                 best[self._postings[number]] = near[number]
             often = float(best.sum())
             weight = math.log(1 + (self._count - often + 0.5) / (often + 0.5))

@@ -131,9 +131,9 @@ class RecallIndex:
             RankedItem(self._by_key[key], score, lexical.get(key), dense.get(key)) for key, score in scores.items()
         ]
         ranked.sort(key=lambda one: (-one.score, -self._places[one.item.key]))
+        most = max(options.candidates, options.limit)
         found = [one for one in ranked if one.score]
-        diverse = self._diverse(found[: options.candidates], options)
-        return Ranking(diverse + found[options.candidates :], ranked[len(found) :])
+        return Ranking(self._diverse(found[:most], options), ranked[len(found) :][:most])
 
     def _known(self, hits: Iterable[RecallHit]) -> dict[str, float]:
         return {hit.key: hit.score for hit in hits if hit.key in self._by_key}
@@ -216,7 +216,8 @@ def recall(
     Nothing is recalled whose messages have an id in `in_context`, and no text twice.
     """
     choice = _Choice(budget, count, in_context, decisions, options)
-    pinned = [RankedItem(item, 0.0, None, None) for item in index.items if decisions.is_pinned(item)]
+    kept = index.items if decisions.has_pins else ()
+    pinned = [RankedItem(item, 0.0, None, None) for item in kept if decisions.is_pinned(item)]
     summaries = [item for item in index.items if item.layer != "exchange" and not choice.is_unwanted(item)]
     recent = [RankedItem(item, 0.0, None, None) for item in newest_summaries(summaries)]
     similar, weak = index.rank(query, options)

@@ -74,10 +74,10 @@ class Decisions:
 
     def __init__(self, decisions: Iterable[MemoryDecision] = ()) -> None:
         self._hashes: dict[tuple[str, str], set[str]] = {}
-        self._actions: set[str] = set()
+        self.has_pins = False
         for one in decisions:
             self._hashes.setdefault((one.action, one.id), set()).add(one.hash)
-            self._actions.add(one.action)
+            self.has_pins |= one.action == "pin"
 
     def forgets(self, message: StoryMessage) -> bool:
         """Whether this text of the message must not be remembered."""
@@ -97,9 +97,8 @@ class Decisions:
         return self.has_forgotten(item.key) or self._names("exclude", item)
 
     def _names(self, action: str, item: MemoryItem) -> bool:
-        return action in self._actions and (
-            (action, item.key) in self._hashes
-            or (item.layer == "exchange" and any((action, id) in self._hashes for id in item.ids))
+        return (action, item.key) in self._hashes or (
+            item.layer == "exchange" and any((action, id) in self._hashes for id in item.ids)
         )
 
 

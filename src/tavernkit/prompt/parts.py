@@ -127,6 +127,21 @@ class TracedText(SourcedText):
     def __str__(self) -> str:
         return self.plain
 
+    def __add__(self, other: str) -> str:
+        if self.spans or (type(other) is not str and (type(other) is not TracedText or other.spans)):
+            return joined("", (self, other))
+        if not other:
+            return self
+        at, added = len(self), other.trail if isinstance(other, TracedText) else ()
+        trail = [*self.trail, *((start + at, end + at, source) for start, end, source in added)]
+        return TracedText(str.__add__(self, other), (), trail)
+
+    def __radd__(self, other: str) -> str:
+        if self.spans or type(other) is not str:
+            return joined("", (other, self))
+        at = len(other)
+        return TracedText(other + self.plain, (), [(start + at, end + at, source) for start, end, source in self.trail])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return TracedText, (str(self), self.spans, self.trail)
 
@@ -273,26 +288,28 @@ def joined(separator: str, texts: Iterable[str]) -> str:
     """The texts with the separator between them; between two entries of lore it belongs to the first."""
     listed = list(texts)
     whole = separator.join(listed)
+    kinds = set(map(type, listed))
+    if TracedText not in kinds and SourcedText not in kinds:
+        return whole
+    spans = _joined_spans(len(separator), listed)
+    if TracedText in kinds:
+        return TracedText(whole, spans, _trail(separator, listed, SEPARATOR))
+    return SourcedText(whole, spans) if spans else whole
+
+
+def _joined_spans(gap: int, texts: Sequence[str]) -> Sequence[Span]:
     spans: list[Span] = []
-    at, gap = 0, len(separator)
-    is_traced = False
-    for text in listed:
-        if isinstance(text, SourcedText):
+    at = 0
+    for text in texts:
+        if isinstance(text, SourcedText) and text.spans:
             own = text.spans
-            if type(text) is TracedText:
-                is_traced = True
-                if not own:
-                    at += len(text) + gap
-                    continue
-            if gap and spans and own and spans[-1][1] == at - gap and own[0][0] == 0:
+            if gap and spans and spans[-1][1] == at - gap and own[0][0] == 0:
                 start, _, origin = spans[-1]
                 if origin.kind == own[0][2].kind == "lore":
                     spans[-1] = start, at, origin
             spans += [(start + at, end + at, origin) for start, end, origin in own]
         at += len(text) + gap
-    if is_traced:
-        return TracedText(whole, spans, _trail(separator, listed, SEPARATOR))
-    return SourcedText(whole, spans) if spans else whole
+    return spans
 
 
 def lines_joined(lines: Sequence[str], split: str | None = None) -> str:

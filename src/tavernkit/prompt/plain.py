@@ -18,7 +18,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming, place_in_chat, report_trimming, settle
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.parts import Part, carried, from_source
+from tavernkit.prompt.parts import Part, TracedText, carried, from_source
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.sources import (
     AnySource,
@@ -26,8 +26,10 @@ from tavernkit.prompt.sources import (
     FromHistory,
     FromInjection,
     FromLore,
+    FromMacro,
     FromPersona,
     FromTemplate,
+    SourceSpan,
 )
 from tavernkit.prompt.tokens import message_tokens
 from tavernkit.prompt.tracing import expanded_by_passes, traced
@@ -270,8 +272,7 @@ def macros(ctx: Context) -> None:
     for index, block in enumerate(ctx.blocks):
         content = engine.expand(block.content, environment)
         if content != block.content:
-            known = block.sourced_content
-            ctx.blocks[index] = block.with_(content=carried(known, expanded_by_passes(known, content)))
+            ctx.blocks[index] = block.with_(content=_followed(block, content, engine, environment))
         if "{{" in content and block.slot != "history":
             ctx.warn(
                 "unexpanded_macro",
@@ -281,6 +282,27 @@ def macros(ctx: Context) -> None:
     if ctx.greeting is not None:
         ctx.greeting = engine.expand(ctx.greeting, environment)
     ctx.dialect_options["names"] = SpeakerNames(char=environment.character_name, user=environment.user_name)
+
+
+def _followed(block: Block, content: str, engine: NameMacros, environment: NameEnvironment) -> str:
+    """The new content of a block, which knows what the old one does."""
+    if block.parts or not block.trail:
+        known = block.sourced_content
+        return carried(known, expanded_by_passes(known, content))
+    trail: list[SourceSpan] = []
+    matches = engine.NAMES.finditer(block.content)
+    match, at, moved = next(matches, None), 0, 0
+    for start, end, source in block.trail:
+        at = max(at, start)
+        while match is not None and match.start() < end:
+            place = match.start() + moved
+            until = place + len(engine.name_of(match, environment))
+            answer = FromMacro(name=match[1] or match[2], inside=source)
+            trail += [(at + moved, place, source), (place, until, answer)]
+            at, moved = match.end(), until - match.end()
+            match = next(matches, None)
+        trail.append((at + moved, end + moved, source))
+    return TracedText(content, (), [span for span in trail if span[0] < span[1]])
 
 
 def trimming(ctx: Context) -> None:

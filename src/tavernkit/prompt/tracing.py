@@ -84,6 +84,13 @@ def filled_up(text: str, source: AnySource | None = None) -> str:
         return text if source is None else traced(text, source)
     trail: list[SourceSpan] = []
     at = 0
+    for start, end, _ in text.trail:
+        if start != at:
+            break
+        at = end
+    if at == len(text):
+        return text
+    at = 0
     for start, end, known in (*text.trail, (len(text), len(text), None)):
         rest = source or (trail[-1][2] if trail else known)
         if start > at and rest is not None:

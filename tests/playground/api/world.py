@@ -543,7 +543,7 @@ class Things:
             session.add(run)
             await session.flush()
             prompt = build_prompt(await load_inputs(session, run.id, runtime.clock()))
-            await keep_prompt(session, run.id, record_of(prompt).with_inputs(prompt), runtime.clock())
+            await keep_prompt(session, run.id, record_of(prompt).with_inputs(prompt, runtime.keys), runtime.clock())
         return str(run.id)
 
 

@@ -50,6 +50,7 @@ from tavernkit.playground.story.replaying.replay import (
     write_run,
 )
 from tavernkit.playground.story.sweeping.service import sweep
+from tests.playground.artifacts.requirements.watching import places_of
 from tests.playground.pipelines.profile_story import DICE, THOUGHT, counting, profile
 from tests.playground.prompting.prompt_story import PromptStory, prompt_story
 from tests.playground.spaces.cast import person
@@ -97,6 +98,7 @@ RISU = {
 PROMPT = {"identifier": "main", "content": "Tell of {{char}}.{{setvar::turns::{{lastMessageId}}}} {{pick::a::b::c}}"}
 
 
+THINKING = "She wants to leave, and does not say so."
 LONG = "A sentence that is long enough to be kept by its hash, and not where it stands, in every prompt."
 REPLIES = [f"A soft reply, number {number}: the harbour waits." for number in range(120)]
 
@@ -187,7 +189,7 @@ async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(datab
         "reply.\nRobin: Oh!",
         "{{x}}",
     )
-    async with prompt_story(database_url, tmp_path, thinking, "Thought.", thinking, cards={"Ada": CARD}) as story:
+    async with prompt_story(database_url, tmp_path, thinking, THINKING, thinking, cards={"Ada": CARD}) as story:
         await _lore(story)
         await story.set(llm={"record": True})
         await story.say_as("Robin", "Is the harbour here?")
@@ -202,9 +204,13 @@ async def test_a_run_is_replayed_with_its_artifacts_and_its_recorded_reply(datab
         reply = replays[1].reply
         assert reply is not None
         assert (reply.text, reply.reasoning) == (said.content, "She is tired.")
-        saved = read_run_file(write_run(await read_run(story.runtime, story.viewer, second.id)))
-    again = await replayed(saved)
-    assert again.with_(run_id=None) == replays[1].with_(run_id=None)
+        files = [write_run(await read_run(story.runtime, story.viewer, run.id)) for run in (first, second)]
+        assert await places_of(story.runtime, THINKING) == set()
+    assert await replayed(read_run_file(files[0])) == replays[0]
+    # A file is not to tell what the model alone was told.
+    assert THINKING.encode() not in files[1]
+    refused = await refusal_of(replayed(read_run_file(files[1])))
+    assert "must not see" in str(refused)
 
 
 async def test_what_is_not_as_it_was_is_named(sqlite_url: str, tmp_path: Path) -> None:

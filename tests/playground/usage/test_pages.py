@@ -140,4 +140,5 @@ async def test_replies_show_their_tokens_and_cost_without_further_statements(sql
         with counted_statements(story.runtime.database) as many:
             page = await see(client, chat)
         assert page.count("$0.012") == 2 * 4
+        assert "% reused" in page
         assert len(many) == len(few)

@@ -73,8 +73,8 @@ def _followed(text: str, parsed: str) -> str:
     around them."""
     if not isinstance(parsed, TracedText):
         return answered(join_halves(parsed), "return", (), first_source(text))
-    whole = realigned(parsed, join_halves(str(parsed)))
-    return filled_up(whole if whole != parsed else parsed)
+    plain = join_halves(parsed.plain)
+    return filled_up(parsed if plain == parsed.plain else realigned(parsed, plain))
 
 
 @cache

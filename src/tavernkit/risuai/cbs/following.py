@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tavernkit.prompt.parts import TracedText, joined
-from tavernkit.prompt.sources import AnySource, FromCard, FromMacro, FromPersona
+from tavernkit.prompt.sources import AnySource, FromCard, FromMacro, FromPersona, SourceSpan
 from tavernkit.prompt.tracing import (
     answered,
+    clipped,
     filled_up,
     first_source,
     passed,
@@ -28,6 +29,7 @@ from tavernkit.risuai.cbs.scanner import (
     Brace,
     Calculation,
     CBSScript,
+    CBSStep,
     CBSTag,
     Macro,
     read_tag,
@@ -73,10 +75,42 @@ class TracedParse(TextParse):
         is_outermost: bool,
     ) -> None:
         super().__init__(script, circumstances, lineage, temporary, str(text), is_outermost=is_outermost)
-        self._reading = TracedReading(traced_script(text, script))
+        self._script = script
+        self._only = _only_source(text, script)
+        if self._only is None:
+            self._reading = TracedReading(traced_script(text, script))
         self._told: AnySource | None = None
         parse = self._call.parse
         self._call.parse = lambda text: parse(text if self._told is None else traced(text, self._told))
+
+    def expand(self) -> str:
+        return super().expand() if self._only is None else self._expand_in_a_row(self._only)
+
+    def _expand_in_a_row(self, source: AnySource) -> str:
+        """A text of one source with macros that stand beside each other, without anything that is cut out of it."""
+        pieces: list[str] = []
+        trail: list[SourceSpan] = []
+        at = 0
+        for step in self._script:
+            piece, own = (step, source) if isinstance(step, str) else self._answer_in_a_row(step, source)
+            pieces.append(str(piece))
+            if own is not None:
+                trail += [(at, at + len(piece), own)] if piece else []
+            else:
+                trail += [(start + at, end + at, one) for start, end, one in trail_of(piece)]
+            at += len(piece)
+        return TracedText("".join(pieces), (), trail)
+
+    def _answer_in_a_row(self, macro: CBSStep, source: AnySource) -> tuple[str, AnySource | None]:
+        """What a macro answers, and the source of it, unless it knows better."""
+        assert isinstance(macro, Macro)  # noqa: S101 - a text with others is not expanded in a row
+        self._told = _told_by(macro.name, self._circumstances.scene)
+        answer = super()._answer(macro)
+        if answer is macro.source:
+            return answer, source
+        if isinstance(answer, TracedText):
+            return answered(answer, macro.name, macro.arguments, source), None
+        return answer, FromMacro(name=macro.name, arguments=clipped(macro.arguments), inside=source)
 
     def _answer(self, macro: Macro) -> str:
         self._told = _told_by(macro.name, self._circumstances.scene)
@@ -126,6 +160,14 @@ class TracedParse(TextParse):
             self._complain_of_unclosed(unclosed[0])
         tails = [("{{" if frame.is_macro else "<", self._joined(frame)) for frame in unclosed]
         return joined("", [*whole.pieces, *(piece for tail in tails for piece in tail)])
+
+
+def _only_source(text: str, script: CBSScript) -> AnySource | None:
+    """The source of a text that comes from one as a whole, if nothing but macros stands in it."""
+    trail = trail_of(text)
+    if len(trail) != 1 or trail[0][:2] != (0, len(text)) or "<" in text:
+        return None
+    return trail[0][2] if all(isinstance(step, str) or type(step) is Macro for step in script) else None
 
 
 def traced_script(text: str, script: CBSScript) -> CBSScript:

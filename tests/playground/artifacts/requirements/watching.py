@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.pieces import text_of
 from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.prompting.inputs_kept import unpacked
 from tests.playground.pipelines.profile_story import ProfileStory
 from tests.support.hanging import HANG_SECONDS
 
@@ -62,6 +63,15 @@ async def heard(play: ProfileStory, news: Subscription) -> list[dict[str, Any]]:
     return items
 
 
+_READ: Mapping[str, Callable[[Any], str]] = {
+    "prompt_pieces.data": text_of,
+    "input_documents.content": unpacked,
+    "prompt_inputs.content": unpacked,
+    "reply_streams.content": unpacked,
+}
+"""How columns are read that are compressed."""
+
+
 async def places_of(runtime: Runtime, words: str) -> set[str]:
     """The columns of the whole database that hold these words, in any row."""
     async with runtime.database.read() as session:
@@ -70,5 +80,5 @@ async def places_of(runtime: Runtime, words: str) -> set[str]:
             for table in Base.metadata.sorted_tables
             for row in (await session.execute(select(table))).mappings()
             for name, value in row.items()
-            if words in (text_of(value) if (table.name, name) == ("prompt_pieces", "data") else str(value))
+            if words in _READ.get(f"{table.name}.{name}", str)(value)
         }

@@ -60,12 +60,13 @@ from tavernkit.values import Value
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with; its `cost` is that of all questions to models of its run. `left_out` is what did
-    not fit into its prompt, and `pictures_omitted` how many pictures its model did not get. Its own pictures are
-    `unseen_by` the model that would answer now; `expression` is the face of its character. `sent_text` is what the
-    model is sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat;
-    `failures` are the steps around it that have failed. `html` and `reasoning` are what display scripts have made of
-    it, and `script_problems` what is wrong with these.
+    of lorebooks it was written with; its `cost` is that of all questions to models of its run, and `reuse` the
+    percentage of its prompt that begins as the one before it did. `left_out` is what did not fit into its prompt, and
+    `pictures_omitted` how many pictures its model did not get. Its own pictures are `unseen_by` the model that would
+    answer now; `expression` is the face of its character. `sent_text` is what the model is sent in the place of what a
+    person has typed, and `artifacts` what this swipe has left in the chat; `failures` are the steps around it that have
+    failed. `html` and `reasoning` are what display scripts have made of it, and `script_problems` what is wrong with
+    these.
 
     The same for everybody: what a reader may do with it, their `MessagePermissions` say.
     """
@@ -91,6 +92,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     tokens_read: int | None = None
     tokens_written: int | None = None
     cost: str = ""
+    reuse: int | None = None
     lore: int = 0
     left_out: str = ""
     pictures: tuple[MessagePicture, ...] = ()
@@ -142,6 +144,8 @@ class MessageRow(NamedTuple):
     prompt_tokens: int | None
     completion_tokens: int | None
     cost: float | None
+    common_tokens: int | None
+    compared_tokens: int | None
     debug: Mapping[str, Any] | None
     has_pipelines: bool
     has_artifacts: bool
@@ -168,6 +172,8 @@ _SHOWN: Select[
     int | None,
     int | None,
     float | None,
+    int | None,
+    int | None,
     Any,
     bool,
     bool,
@@ -185,6 +191,8 @@ _SHOWN: Select[
         Run.prompt_tokens,
         Run.completion_tokens,
         COST,
+        Run.common_tokens,
+        Run.compared_tokens,
         Run.debug,
         exists(PipelineRun.id).where(PipelineRun.conversation_id == Message.conversation_id),
         exists(ArtifactHead.tag).where(ArtifactHead.conversation_id == Message.conversation_id),
@@ -446,6 +454,7 @@ def _view(
         tokens_read=row.prompt_tokens,
         tokens_written=row.completion_tokens,
         cost=dollars(row.cost) if row.cost else "",
+        reuse=round(100 * (row.common_tokens or 0) / row.compared_tokens) if row.compared_tokens else None,
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
         pictures_omitted=0 if row.debug is None else row.debug.get(OMITTED, 0),

@@ -9,14 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, Preset, Run, Space
-from tavernkit.playground.base.languages import gettext as _
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.database.models import Message, MessageSwipe, Preset, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import is_usable
 from tavernkit.playground.story.paths.state import changes_in
 from tavernkit.playground.story.paths.variables import VARIABLES
-from tavernkit.playground.story.previews.explanations import NamedPrompt, read_explanation, read_named
+from tavernkit.playground.story.previews.explanations import NamedPrompt, read_named
 from tavernkit.playground.story.previews.service import in_preview
 from tavernkit.playground.story.prompting.presets import PRESET
 from tavernkit.prompt.causes import FactChanges
@@ -79,18 +77,6 @@ async def _swipes(session: AsyncSession, kept: Iterable[NamedPrompt]) -> dict[UU
 def _numbers(kept: NamedPrompt, numbers: Mapping[UUID, int]) -> dict[str, str]:
     known = ((message.place, numbers.get(message.swipe_id)) for message in kept.rows.messages if message.swipe_id)
     return {str(place): str(number) for place, number in known if number is not None}
-
-
-async def explanation_for_owner(runtime: Runtime, run_id: UUID) -> Explanation:
-    """Where the prompt of a run comes from, as the owner of its space may see it: for whoever has the database."""
-    async with runtime.database.read() as session:
-        query = (
-            select(Space.owner_id)
-            .join(Conversation, Conversation.space_id == Space.id)
-            .join(Run, Run.conversation_id == Conversation.id)
-        )
-        owner_id = existing(await session.scalar(query.where(Run.id == run_id)), _("run"))
-    return await read_explanation(runtime, Viewer(user_id=owner_id), run_id)
 
 
 async def _with_setters(session: AsyncSession, run_id: UUID, old: Explanation, new: Explanation) -> Explanation:

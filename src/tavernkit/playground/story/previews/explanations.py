@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, PromptSnapshot, Run, Space
+from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.previews.service import PreviewKind, in_preview, kept_snapshot, next_inputs
 from tavernkit.playground.story.previews.source_links import SourceLink, links_of
@@ -68,6 +72,26 @@ async def preview_explanation(
     async with runtime.database.read() as session:
         links = await links_of(session, viewer, conversation_id, explanation, rows)
     return ExplainedPrompt(explanation=explanation, links=links)
+
+
+async def explanation_in_conversation(runtime: Runtime, conversation_id: UUID, *, is_next: bool) -> Explanation:
+    """Where the latest prompt of a conversation comes from, or the next one, as the owner of its space may see it: for
+    whoever has the database."""
+    async with runtime.database.read() as session:
+        space = select(Space.owner_id).join(Conversation, Conversation.space_id == Space.id)
+        owner_id = existing(await session.scalar(space.where(Conversation.id == conversation_id)), _("conversation"))
+        latest = (
+            select(PromptSnapshot.run_id)
+            .join(Run, Run.id == PromptSnapshot.run_id)
+            .where(Run.conversation_id == conversation_id)
+            .order_by(PromptSnapshot.created_at.desc())
+            .limit(1)
+        )
+        run_id = None if is_next else existing(await session.scalar(latest), _("prompt"))
+    viewer = Viewer(user_id=owner_id)
+    if run_id is None:
+        return (await preview_explanation(runtime, viewer, conversation_id)).explanation
+    return await read_explanation(runtime, viewer, run_id)
 
 
 def _explained(inputs: PromptInputs) -> tuple[Explanation, PromptRows]:

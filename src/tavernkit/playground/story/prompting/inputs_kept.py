@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -26,13 +27,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Attachment, Character, Message, User, __version__
-from tavernkit.artifacts import ArtifactVersion, PromptCandidate, Session, read_artifact, write_artifact
+from tavernkit.artifacts import ArtifactVersion, PromptCandidate, Session, is_on_page, read_artifact, write_artifact
 from tavernkit.errors import TavernKitError
 from tavernkit.extensions import loaded_extensions
 from tavernkit.injections import InjectionPosition
 from tavernkit.lore import Book
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.languages import gettext as _
+from tavernkit.playground.base.llm.secrets import KeyBox
 from tavernkit.playground.story.lorebooks.queries import BooksInPlay, SameBook
 from tavernkit.playground.story.presets.queries import KINDS, MODULE, RISUAI, AnyPreset, kind_of
 from tavernkit.playground.story.prompting.cast import PromptCast
@@ -54,6 +56,9 @@ W = TypeVar("W", bound=Value)
 
 GROUPED = 16
 """So many messages that stand side by side are kept together, once for all prompts that have them."""
+
+SEALED = "$sealed"
+"""Stands, with what it is when it is encrypted, for an artifact that people must not see."""
 
 SHORT = 64
 """A text that is not longer than its hash stands where it is."""
@@ -81,11 +86,12 @@ class InputsRecord(Value, frozen=True, kw_only=True):
 
 class InputsParts(Value, frozen=True, kw_only=True):
     """What kept inputs name by hash: documents, and the bytes of pictures and tokenizers.
-    `books` are those that were read already."""
+    `books` are those that were read already, `keys` open what people must not see."""
 
     documents: Mapping[str, Json]
     files: Mapping[str, bytes] = {}
     books: dict[str, Book] = {}
+    keys: KeyBox | None = None
 
 
 class WrittenPreset(Value, frozen=True, kw_only=True):
@@ -250,9 +256,9 @@ class WrittenTurn(Value, frozen=True, kw_only=True):
     pictures: HistoryPictures
 
 
-def kept_inputs(inputs: PromptInputs) -> InputsRecord:
-    """Everything that the prompt is built from."""
-    writer = _Writer()
+def kept_inputs(inputs: PromptInputs, keys: KeyBox) -> InputsRecord:
+    """Everything that the prompt is built from; artifacts that people must not see are sealed."""
+    writer = _Writer(keys)
     turn = writer.turn(inputs)
     return InputsRecord(content=zlib.compress(_bytes(msgspec.to_builtins(turn))), documents=writer.documents)
 
@@ -260,7 +266,8 @@ def kept_inputs(inputs: PromptInputs) -> InputsRecord:
 class _Writer:
     """Collects what is named by hash."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: KeyBox) -> None:
+        self._keys = keys
         self.documents: dict[str, KeptDocument] = {}
 
     def turn(self, inputs: PromptInputs) -> WrittenTurn:
@@ -352,14 +359,20 @@ class _Writer:
         return key
 
     def _candidate(self, candidate: PromptCandidate) -> str:
-        return self._put(
-            WrittenCandidate(
-                session=candidate.artifact.session,
-                definition=write_artifact(candidate.artifact),
-                versions=candidate.versions,
-                order=candidate.order,
-            )
+        written = WrittenCandidate(
+            session=candidate.artifact.session,
+            definition=write_artifact(candidate.artifact),
+            versions=candidate.versions,
+            order=candidate.order,
         )
+        if is_on_page(candidate.artifact.visibility):
+            return self._put(written)
+        # What is for the model alone can be read nowhere: not in the database, and not in a backup of it.
+        text = json.dumps(msgspec.to_builtins(written, enc_hook=_as_text))
+        key = hashlib.sha256(text.encode()).hexdigest()
+        sealed = self._keys.encrypt(text, _row_of(key))
+        self.documents[key] = KeptDocument(written=_bytes({SEALED: b64encode(sealed).decode()}))
+        return key
 
     def _history(self, history: WindowedHistory) -> Iterator[Json]:
         """The messages; those that fill a group, by its place in the whole chat, as the hash of the group."""
@@ -419,6 +432,11 @@ def _book_document(same: SameBook) -> tuple[str, bytes]:
     return _document(same.book)
 
 
+def _row_of(key: str) -> UUID:
+    """What a sealed document is bound to."""
+    return UUID(hex=key[:32])
+
+
 def _as_text(value: object) -> str:
     if isinstance(value, str):
         return str(value)
@@ -473,25 +491,26 @@ class KnownParts(Value, frozen=True, kw_only=True):
 
 
 async def read_kept(
-    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+    session: AsyncSession, run_id: UUID, keys: KeyBox, known: KnownParts | None = None
 ) -> tuple[WrittenTurn, InputsParts] | None:
     """What the prompt of a run was built from; None where it was not kept."""
     row = await session.get(models.PromptInputRecord, run_id)
     if row is None:
         return None
-    keys = await hashes_in(session, [row.content])
+    named = await hashes_in(session, [row.content])
     documents = {} if known is None else known.documents
     document, blob = models.InputDocument, models.Blob
-    missing = keys - documents.keys()
+    missing = named - documents.keys()
     for key, content in await session.execute(
         select(document.sha256, document.content).where(document.sha256.in_(missing))
     ):
         documents[key] = json.loads(unpacked(content))
-    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(keys - documents.keys())))
+    files = await session.execute(select(blob.sha256, blob.data).where(blob.sha256.in_(named - documents.keys())))
     parts = InputsParts(
         documents=documents,
         files={row.sha256: row.data for row in files},
         books={} if known is None else known.books,
+        keys=keys,
     )
     return turn_from(json.loads(unpacked(row.content))), parts
 
@@ -610,9 +629,22 @@ class _Reader:
         return books[key]
 
     def candidate(self, key: str) -> PromptCandidate:
-        written = self.document(key, WrittenCandidate)
+        written = _read(self._unsealed(key), WrittenCandidate)
         artifact = read_artifact(written.definition, written.session, ReportBuilder())
         return PromptCandidate(artifact=artifact, versions=written.versions, order=written.order)
+
+    def _unsealed(self, key: str) -> Json:
+        """A document that may be sealed."""
+        document, keys = _found(self._parts.documents, key), self._parts.keys
+        sealed = document.get(SEALED) if isinstance(document, dict) else None
+        if not isinstance(sealed, str):
+            return document
+        text = None if keys is None else keys.decrypt(b64decode(sealed), _row_of(key))
+        if text is None:
+            raise UnreadableInputsError(
+                _("The prompt has artifacts that people must not see. Only the server that was told them can build it.")
+            )
+        return json.loads(text)
 
     def messages(self, written: Sequence[Json]) -> Iterator[Message]:
         for one in written:

@@ -21,6 +21,7 @@ from tavernkit.playground.base.database.models import PromptPiece, PromptSnapsho
 from tavernkit.playground.base.languages import ngettext
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import dialect_of
+from tavernkit.playground.base.llm.secrets import KeyBox
 from tavernkit.playground.base.pieces import Packed, packed
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import BuiltPrompt, model_request
@@ -122,9 +123,9 @@ class PromptRecord(Value, frozen=True, kw_only=True):
     inputs: InputsRecord | None = None
     reuse: KeptReuse | None = None
 
-    def with_inputs(self, prompt: BuiltPrompt) -> PromptRecord:
+    def with_inputs(self, prompt: BuiltPrompt, keys: KeyBox) -> PromptRecord:
         """The same, with what the prompt was built from."""
-        return self.with_(inputs=kept_inputs(prompt.inputs))
+        return self.with_(inputs=kept_inputs(prompt.inputs, keys))
 
 
 def document_of(prompt: BuiltPrompt) -> PromptDocument:

@@ -39,7 +39,7 @@ async def _inputs(runtime: Runtime, run_id: UUID) -> PromptInputs | None:
     """What the prompt was built from; None where that was not kept, or cannot be read any more."""
     try:
         async with runtime.database.read() as session:
-            turn, parts = await kept_of(session, run_id)
+            turn, parts = await kept_of(session, run_id, runtime.keys)
         estimator = await estimator_in(turn, parts)
         return None if estimator is None else inputs_from(turn, parts, estimator)
     except (Refused, UnreadableInputsError):

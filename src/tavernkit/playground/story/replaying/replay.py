@@ -23,6 +23,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Run, Space
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.secrets import KeyBox
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.previews.service import in_preview, read_prompt
@@ -102,10 +103,10 @@ async def replay_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Replay:
 
 
 async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptRun:
-    """What was kept of a run, for whoever may see its prompt. It has also what was hidden from people: not for them."""
+    """What was kept of a run, for whoever may see its prompt; the artifacts that people must not see are sealed."""
     prompt = await read_prompt(runtime, viewer, run_id)
     async with runtime.database.read() as session:
-        turn, parts = await kept_of(session, run_id)
+        turn, parts = await kept_of(session, run_id, runtime.keys)
         stream = await read_stream(session, run_id)
     return KeptRun(
         run_id=run_id,
@@ -118,11 +119,11 @@ async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptRun:
 
 
 async def kept_of(
-    session: AsyncSession, run_id: UUID, known: KnownParts | None = None
+    session: AsyncSession, run_id: UUID, keys: KeyBox, known: KnownParts | None = None
 ) -> tuple[WrittenTurn, InputsParts]:
     """What the prompt of a run was built from; refused where it was not kept."""
     try:
-        kept = await read_kept(session, run_id, known)
+        kept = await read_kept(session, run_id, keys, known)
     except UnreadableInputsError as error:
         raise Refused("conflict", str(error)) from error
     if kept is None:
@@ -254,7 +255,7 @@ def _shown(value: Json) -> str:
 
 
 def write_run(kept: KeptRun) -> bytes:
-    """A file with everything that a replay needs. It has what the model was sent, with what people must not see."""
+    """A file with everything that a replay needs; artifacts that people must not see are sealed in it."""
     document: dict[str, Any] = {
         "tavernkit_replay": FORMAT,
         "run_id": None if kept.run_id is None else str(kept.run_id),

@@ -223,7 +223,7 @@ async def _tried_turn(runtime: Runtime, turn: _Turn, chain: _Chain, known: Known
 
 async def _kept_inputs(runtime: Runtime, run_id: UUID, known: KnownParts) -> tuple[PromptInputs, float | None]:
     async with runtime.database.read() as session:
-        turn, parts = await kept_of(session, run_id, known)
+        turn, parts = await kept_of(session, run_id, runtime.keys, known)
         estimator = await estimator_in(turn, parts) or default_estimator()
         inputs = await asyncio.to_thread(inputs_from, turn, parts, estimator)
         return inputs, await _price(session, inputs.provider)

@@ -22,6 +22,7 @@ from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.languages import gettext as _
 from tavernkit.playground.base.languages import sentence_of, stored
 from tavernkit.playground.base.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
+from tavernkit.playground.base.llm.secrets import KeyBox
 from tavernkit.playground.base.realtime.bus import RUNS, Subscription, conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.waiting import happens
@@ -210,7 +211,7 @@ class Execution:
     async def _ask(self, inputs: PromptInputs) -> str | None:
         """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
-        prompt, document, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        prompt, document, record = await self._unless_stopped(asyncio.to_thread(_prepared, inputs, self._runtime.keys))
         self._unkept = record
         check_fits(prompt)
         self._is_shown, self._is_recorded = inputs.settings.llm.stream, inputs.settings.llm.record
@@ -432,10 +433,10 @@ class Execution:
         self._written, self._unkept = len(self._text), None
 
 
-def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptDocument, PromptRecord]:
+def _prepared(inputs: PromptInputs, keys: KeyBox) -> tuple[BuiltPrompt, PromptDocument, PromptRecord]:
     prompt = fitting_prompt(inputs)
     document = document_of(prompt)
-    return prompt, document, record_of(prompt, document).with_inputs(prompt)
+    return prompt, document, record_of(prompt, document).with_inputs(prompt, keys)
 
 
 IDLE_SECONDS = 1.0
