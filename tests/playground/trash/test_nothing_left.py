@@ -30,9 +30,12 @@ pytestmark = pytest.mark.anyio
 
 STAY = {
     "users", "user_sessions", "invitations", "api_keys", "known_browsers", "sign_in_tries",
-    "password_resets", "llm_providers", "site_settings", "model_prices", "alembic_version",
+    "password_resets", "llm_providers", "site_settings", "model_prices", "own_model_prices", "usage_entries",
+    "alembic_version",
 }  # fmt: skip
-"""The tables of accounts and settings. All others are empty in the end: a new table must be swept, or named here."""
+"""The tables of accounts, with how much each has used, and of settings.
+
+All others are empty in the end: a new table must be swept, or named here."""
 
 MADE_BY_NAME = (
     "conversation_id", "message_id", "picture_id", "swipe_id", "name", "key", "injection", "global_name",
@@ -89,6 +92,8 @@ async def fill(world: World) -> None:
     await world.owner("PUT", f"/spaces/{space_id}/pin")
     await world.owner("PUT", f"/spaces/{space_id}/tags", json={"tags": ["noir"]})
     await world.owner("PUT", f"/conversations/{conversation_id}/read_position", json={"seq": 1})
+    for place in ({"space_id": space_id}, {"conversation_id": conversation_id}):
+        await world.owner("PUT", "/budgets", json={**place, "period": "day", "tokens": 10_000_000})
     async with runtime.database.write() as session:
         await set_beginning(session, UUID(conversation_id), {"variables.gold": 1})
         first = (await session.scalars(select(PromptSnapshot.run_id).order_by(PromptSnapshot.run_id).limit(1))).one()
