@@ -28,6 +28,8 @@ NAMES = {
     "The run was taken over or has ended in the meantime. Nothing was written": "for the log",
     "The server answered": "caught by the script that throws it",
     "auto px": "a size",
+    **dict.fromkeys(("CSV", "JSON"), "the name of a format"),
+    "world_info.depth=5": "a setting, as it is typed",
 }
 """Texts that are the same in every language, without the marks around them, and why."""
 

@@ -7,12 +7,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
 from tavernkit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from tavernkit.playground.base.config import AppConfig
     from tavernkit.playground.base.runtime import Runtime
+    from tavernkit.prompt.sources import Explanation
 
 T = TypeVar("T")
 
@@ -54,3 +56,11 @@ def with_runtime(action: Callable[[Runtime], Awaitable[T]]) -> T:
         return asyncio.run(act())
     except Refused as refused:
         raise UsageError(refused.sentence) from None
+
+
+async def explanation_of_run(runtime: Runtime, run_id: UUID) -> Explanation:
+    """Where the prompt of a run comes from, as the owner of its space may see it."""
+    from tavernkit.playground.story.previews.explanations import read_explanation
+    from tavernkit.playground.story.replaying.replay import owner_of_run
+
+    return await read_explanation(runtime, await owner_of_run(runtime, run_id), run_id)

@@ -9,14 +9,13 @@ from uuid import UUID
 
 import typer
 
-from tavernkit.cli.application import application, with_runtime
+from tavernkit.cli.application import application, explanation_of_run, with_runtime
 from tavernkit.cli.errors import about
 from tavernkit.cli.files import ForceOption, read_input, write_output
 from tavernkit.cli.output import JsonOption, Printer, present, shorten
 from tavernkit.errors import ParseError
 
 if TYPE_CHECKING:
-    from tavernkit.playground.base.runtime import Runtime
     from tavernkit.prompt.comparing import PromptComparison, TextChange
     from tavernkit.prompt.sources import Explanation
 
@@ -57,14 +56,7 @@ def _read(source: str) -> Explanation:
     except ValueError:
         return _from_file(Path(source))
     with application():
-        return with_runtime(lambda runtime: _from_database(runtime, run_id))
-
-
-async def _from_database(runtime: Runtime, run_id: UUID) -> Explanation:
-    from tavernkit.playground.story.previews.explanations import read_explanation
-    from tavernkit.playground.story.replaying.replay import owner_of_run
-
-    return await read_explanation(runtime, await owner_of_run(runtime, run_id), run_id)
+        return with_runtime(lambda runtime: explanation_of_run(runtime, run_id))
 
 
 def _from_file(file: Path) -> Explanation:
