@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 from operator import itemgetter
 from typing import TypeVar
 
@@ -24,6 +25,10 @@ S = TypeVar("S", bound=AnySource)
 
 LONGEST_ARGUMENT = 80
 """Characters that are shown of a macro's argument."""
+
+MOST_NAMED = 8
+"""So many arguments, sources of arguments and steps are named of a text: calls inside calls would name each other
+without end."""
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -104,17 +109,42 @@ def filled_up(text: str, source: AnySource | None = None) -> str:
 def passed(text: str, step: PassedThrough) -> str:
     """A text that a macro or a regex rule has let through; what nobody knows the source of is its own."""
     trail = [
-        (start, end, source if source is step else source.with_(through=(*source.through, step)))
+        (start, end, source if source is step else _through(source, step))
         for start, end, source in covering(trail_of(text), len(text), step)
     ]
     return TracedText(text, spans_of(text), trail)
+
+
+def _through(source: AnySource, step: PassedThrough) -> AnySource:
+    return source.with_(through=(*source.through, step)) if len(source.through) < MOST_NAMED else source
+
+
+def _sources_of(arguments: Iterable[str], inside: AnySource | None) -> tuple[AnySource, ...]:
+    """The sources of arguments, and those that these name, without what they name in turn."""
+    told = {id(one): one for text in arguments for _, _, one in trail_of(text) if one is not inside}
+    found: dict[AnySource, None] = {}
+    for source in told.values():
+        for one in (source, *source.through):
+            found[_alone(one)] = None
+            if isinstance(one, FromMacro):
+                found.update(dict.fromkeys(one.of))
+        if len(found) >= MOST_NAMED:
+            break
+    return tuple(found)[:MOST_NAMED]
+
+
+def _alone(source: AnySource) -> AnySource:
+    """A source without what brought it, and without the sources of its arguments."""
+    if isinstance(source, FromMacro) and source.of:
+        return source.with_(through=(), of=())
+    return source.with_(through=()) if source.through else source
 
 
 def clipped(arguments: Iterable[str]) -> tuple[str, ...]:
     """The arguments of a macro as they are shown."""
     return tuple(
         str(argument) if len(argument) <= LONGEST_ARGUMENT else f"{str(argument)[:LONGEST_ARGUMENT]}…"
-        for argument in arguments
+        for argument in islice(arguments, MOST_NAMED)
     )
 
 
@@ -122,11 +152,10 @@ def answered(answer: str, name: str, arguments: Sequence[str], inside: AnySource
     """What a macro has answered: its own words, or one of its arguments, which keep their sources."""
     if not answer:
         return answer
-    others: dict[int, AnySource] = {}
+    others: tuple[AnySource, ...] = ()
     if arguments:
-        for argument in arguments:
-            others.update((id(source), source) for _, _, source in trail_of(argument) if source is not inside)
-        step = FromMacro(name=name, arguments=clipped(arguments), inside=inside, of=tuple(others.values()))
+        others = _sources_of(arguments, inside)
+        step = FromMacro(name=name, arguments=clipped(arguments), inside=inside, of=others)
     else:
         step = FromMacro(name=name, inside=inside)
     if isinstance(answer, TracedText):
