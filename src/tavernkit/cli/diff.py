@@ -57,10 +57,11 @@ def _read(source: str) -> Explanation:
     except ValueError:
         return _from_file(Path(source))
     with application():
-        return with_runtime(lambda runtime: _from_database(runtime, run_id))
+        return with_runtime(lambda runtime: explanation_of_run(runtime, run_id))
 
 
-async def _from_database(runtime: Runtime, run_id: UUID) -> Explanation:
+async def explanation_of_run(runtime: Runtime, run_id: UUID) -> Explanation:
+    """Where the prompt of a run comes from, as the owner of its space may see it: for whoever has the database."""
     from tavernkit.playground.story.previews.explanations import read_explanation
     from tavernkit.playground.story.replaying.replay import owner_of_run
 

@@ -13,6 +13,7 @@ import typer
 from tavernkit.cli.application import application, with_runtime
 from tavernkit.cli.build import built_from
 from tavernkit.cli.build_options import BuildOptions, command_of, file_option
+from tavernkit.cli.diff import explanation_of_run
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.files import ForceOption, write_output
 from tavernkit.cli.output import Printer, emit, shorten
@@ -78,11 +79,10 @@ def _stored(options: ExplainOptions) -> Explanation:
     ):
         raise UsageError("A prompt of the application is not built: with --run and --conversation, give no files.")
     with application():
-        from tavernkit.playground.story.previews.comparisons import explanation_for_owner
         from tavernkit.playground.story.previews.explanations import explanation_in_conversation
 
         if conversation_id is None and run_id is not None and not options.is_next:
-            return with_runtime(lambda runtime: explanation_for_owner(runtime, run_id))
+            return with_runtime(lambda runtime: explanation_of_run(runtime, run_id))
         if conversation_id is not None and run_id is None:
             is_next = options.is_next
             return with_runtime(lambda runtime: explanation_in_conversation(runtime, conversation_id, is_next=is_next))
