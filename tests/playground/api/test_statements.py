@@ -66,7 +66,8 @@ async def test_statements_do_not_grow_with_the_rows(sqlite_url: str, tmp_path: P
         await grow(world, things, MANY)
         many = await counts(world, things)
     assert {name: (few[name], many[name]) for name in few if few[name] != many[name]} == {}
-    assert max(many.values()) < 34
+    # The inspector reads a prompt, what it is compared with, and where its sources can be edited.
+    assert max(many.values()) < 50
 
 
 async def counts(world: World, things: Things) -> dict[str, int]:

@@ -369,7 +369,7 @@ async def test_what_a_provider_says_that_a_step_cost_is_shown_with_it(sqlite_url
         (step,) = (await play.pipeline_runs())[0].report["steps"]
         assert step["usage"] == {"calls": 1, "prompt_tokens": 70, "completion_tokens": 4, "cost": 0.25}
         async with api_client(play.runtime, play.user_id) as client:
-            assert "74 tokens · $0.2500 · " in (await client.get(f"{ORIGIN}/runs/{run.id}")).text
+            assert "74 tokens · $0.2500 · " in (await client.get(f"{ORIGIN}/runs/{run.id}?tab=reply")).text
 
 
 async def used(play: ProfileStory) -> tuple[int, int]:
