@@ -51,6 +51,7 @@ from tavernkit.artifacts.pipelines import (
 from tavernkit.artifacts.pipelines.schema import check_schema
 from tavernkit.extensions import load_extensions
 from tavernkit.load_hooks import LoadHook, LoadHooks, LoadScope
+from tavernkit.memory.endpoints import read_embeddings
 from tavernkit.risuai import MemoryRequest, RollingSummary
 from tavernkit.risuai import Story as RisuStory
 from tavernkit.risuai import build as build_as_risuai
@@ -167,6 +168,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.PngParseError: lambda: characters.load(b"\x89PNG\r\n\x1a\n"),
     errors.ArchiveParseError: lambda: characters.load(b"PK\x03\x04broken"),
     errors.LoreParseError: lambda: lore.read_book(b'{"a": 1}'),
+    errors.InvalidEmbeddingsError: lambda: read_embeddings("openai", b"no JSON", 1),
     errors.PresetParseError: lambda: read_preset(b"not json"),
     errors.PngWriteError: lambda: characters.to_png(characters.CharacterCard(character=MIRA), b"GIF89a"),
     errors.StrictModeError: lambda: build(character=MIRA.with_(description="{{roll:d6}}"), user=ROBIN, strict=True),

@@ -13,11 +13,6 @@ MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 LOG = "tests.log"
 
 
-@on_load("tavernkit.build_hooks", id="tests.shared")
-def add_shared(hooks: BuildHooks) -> None:
-    add_hooks(hooks, "shared")
-
-
 def add_hooks(hooks: BuildHooks, name: str) -> None:
     def note(moment: str) -> Callable[[Context], None]:
         # Other tests of this process build as well.
@@ -26,6 +21,11 @@ def add_hooks(hooks: BuildHooks, name: str) -> None:
     hooks.before_build(note("before_build"))
     hooks.before_trimming(note("before_trimming"))
     hooks.after_build(note("after_build"))
+
+
+@on_load("tavernkit.build_hooks", id="tests.shared")
+def add_shared(hooks: BuildHooks) -> None:
+    add_hooks(hooks, "shared")
 
 
 def plain(**inputs: Any) -> object:

@@ -47,7 +47,7 @@ def test_prompts_have_the_time_of_the_persons_browser(
         page.goto(f"{page.url}?panel=runs")
         page.locator(".run-row-name a").first.click()
         page.wait_for_url("**/runs/*")
-        shown = page.locator(".prompt-text", has_text="It is 2").first
+        shown = page.locator(".traced-text", has_text="It is 2").first
         expect(shown).to_be_attached()
         written = re.search(r"It is (\S+ \S+) here", shown.text_content() or "")
         assert written is not None

@@ -100,7 +100,7 @@ def test_a_backup_goes_into_the_other_kind_and_back_row_by_row(
 ) -> None:
     before = played.saved
     rows = sum(map(len, before.values()))
-    assert min(len(before[name]) for name in ("blobs", "messages", "characters", "jobs", "prompt_blocks")) > 0
+    assert min(len(before[name]) for name in ("blobs", "messages", "characters", "jobs", "prompt_pieces")) > 0
     there, back = databases("sqlite" if played.kind == "postgresql" else "postgresql"), databases(played.kind)
     restored = run_forked(there, "db", "restore", backup)
     assert (restored.code, f"Restored {rows:,} rows" in restored.output) == (0, True), restored.output

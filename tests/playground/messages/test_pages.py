@@ -326,4 +326,5 @@ async def test_a_reply_says_with_how_much_lore_it_was_written(sqlite_url: str, t
         assert "1 entry activated" in re.sub(r"<[^>]+>", "", reply)
         record = (await browser.get(f"/runs/{run.id}")).text
         assert 'id="lore_heading"' in record
-        assert '<dt>Lore</dt><dd dir="auto">1 entry</dd>' in record
+        reply = (await browser.get(f"/runs/{run.id}?tab=reply")).text
+        assert '<dt>Lore</dt><dd dir="auto">1 entry</dd>' in reply

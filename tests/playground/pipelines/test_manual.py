@@ -310,7 +310,7 @@ async def test_the_page_of_a_run_shows_the_pipelines_around_its_reply(database_u
         await play.turn()
         run = await play.turn()
         async with api_client(play.runtime, play.user_id) as client:
-            shown = (await client.get(f"{ORIGIN}/runs/{run.id}")).text
+            shown = (await client.get(f"{ORIGIN}/runs/{run.id}?tab=reply")).text
         assert "world/count" in shown
         assert "Wrote count v1 → v2" in shown
         assert "There is no art.nothing.value" in shown

@@ -66,6 +66,7 @@ JOB_KINDS: Mapping[str, str] = {
     "copilot_candidates": _("Suggestions"),
     "pipeline_dry_run": _("Dry run of pipelines"),
     "pipeline_run": _("Run of pipelines"),
+    "what_if": _("What if"),
     "folder_scan": _("Scan of a folder"),
     "folder_import": _("Import of a folder"),
     "folder_export": _("Export"),
