@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +40,7 @@ from tavernkit.playground.story.prompting.rows import LoreRow, MessageRow, Promp
 from tavernkit.playground.story.prompting.scripts import ScriptPlace, places_in
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.plan import fingerprint
+from tavernkit.prompt.reasons import ExplainedEntry, Facts, NearMiss
 from tavernkit.prompt.sources import Explanation, FromHistory, FromLore
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
@@ -59,6 +61,9 @@ ACTIVATION_FIELDS = ("book", "entry", "name")
 VERDICT_FIELDS = (*ACTIVATION_FIELDS, "sentence")
 ACTIVATED = "activated"
 """The reason of every entry that is in the prompt, also where it stands inside another."""
+
+SENTENCE_BEGINS = "sentence_begins"
+"""Where the sentence about an entry is kept without its end, which its near miss says."""
 
 MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
@@ -100,13 +105,15 @@ async def note_removed_prompts(session: AsyncSession) -> None:
 
 class PromptDocument(Value, frozen=True, kw_only=True):
     """A prompt as it is kept: its blocks with their texts, the request, what is worth knowing about how it came about,
-    and where its characters come from, if that was followed, with the rows that are named there."""
+    and where its characters come from, if that was followed, with the rows that are named there. `lore_places` say
+    which entries of the explanation the report lists, if it says the same of them."""
 
     blocks: list[JsonObject]
     request: JsonObject
     report: JsonObject
     explanation: JsonObject | None = None
     rows: PromptRows = PromptRows()
+    lore_places: tuple[int, ...] | None = None
 
     def with_reuse(self, report: JsonObject) -> PromptDocument:
         """With what is kept beside it of what it has in common with the prompt before."""
@@ -138,6 +145,7 @@ def document_of(prompt: BuiltPrompt) -> PromptDocument:
     if shown.blocks != plan.blocks:
         request = model_request(prompt.inputs, shown, has_samplers=prompt.chosen.has_samplers)
     explanation = explanation_of(prompt) if prompt.is_traced else None
+    lore = _lore(prompt.built.result.lore)
     return PromptDocument(
         blocks=[
             {
@@ -167,13 +175,22 @@ def document_of(prompt: BuiltPrompt) -> PromptDocument:
             ]
             + [{"code": OMITTED, "message": str(sentence), "stage": None} for sentence in omission_sentences(prompt)]
             + [{"code": NOT_SHARED, "message": str(sentence), "stage": None} for sentence in prompt.inputs.missing],
-            "lore": _lore(prompt.built.result.lore),
+            LORE: lore,
             "platform": prompt.platform,
             "stages": [{"name": stage.name, "duration_ms": round(stage.duration_ms, 3)} for stage in prompt.stages],
         },
         explanation=None if explanation is None else kept_form(explanation),
         rows=PromptRows() if explanation is None else rows_of(prompt, explanation),
+        lore_places=None if explanation is None else _places(lore, explanation),
     )
+
+
+def _places(lore: Sequence[Mapping[str, Json]], explanation: Explanation) -> tuple[int, ...] | None:
+    """Where the verdicts of a report stand in an explanation, if it says the same."""
+    places = {(entry.book, entry.entry): place for place, entry in enumerate(explanation.lore)}
+    found = tuple(places.get((str(one["book"]), str(one["entry"])), -1) for one in lore)
+    is_same = -1 not in found and list(lore) == lore_in_report(explanation, found)
+    return found if is_same else None
 
 
 def explanation_of(prompt: BuiltPrompt) -> Explanation:
@@ -186,10 +203,18 @@ def record_of(prompt: BuiltPrompt, document: PromptDocument | None = None) -> Pr
     """The prompt, as it is written down; its document is made if it is not there."""
     verdicts = (verdict for verdict in prompt.built.result.lore if verdict.is_activated)
     return PromptRecord(
-        packed=packed(msgspec.to_builtins(document or document_of(prompt))),
+        packed=packed(_kept_document(document or document_of(prompt))),
         report={"platform": prompt.platform, "lore": [_verdict(one, ACTIVATION_FIELDS) for one in verdicts]},
         fingerprint=fingerprint_of(prompt),
     )
+
+
+def _kept_document(document: PromptDocument) -> JsonObject:
+    """The document without what its explanation says as well."""
+    if document.lore_places is not None:
+        document = document.with_(report={name: value for name, value in document.report.items() if name != LORE})
+    kept: JsonObject = msgspec.to_builtins(document)
+    return kept
 
 
 def fingerprint_of(prompt: BuiltPrompt) -> str:
@@ -198,13 +223,44 @@ def fingerprint_of(prompt: BuiltPrompt) -> str:
 
 
 def kept_form(explanation: Explanation) -> JsonObject:
-    """The explanation as JSON in which a span has the length of its text instead of the text."""
+    """The explanation as JSON in which a span has the length of its text instead of the text.
+
+    What follows from the rest is left out where it would be different in each prompt: how far back a key stood, the
+    sentence about that, the numbers of blocks, and by how much all that stands behind something did not fit.
+    """
     written: dict[str, Any] = dict(explanation.to_dict())
     written["messages"] = [
         {**message, "spans": [{**span, "text": len(span["text"])} for span in message["spans"]]}
         for message in written["messages"]
     ]
+    length = length_of(explanation.facts)
+    for entry, known in zip(written.get("lore", ()), explanation.lore, strict=True):
+        if known.near_miss is not None and known.sentence.endswith(str(known.near_miss)):
+            entry[SENTENCE_BEGINS] = entry.pop("sentence").removesuffix(str(known.near_miss))
+            if _reaches_back(known.near_miss, length):
+                del entry["near_miss"]["depth"]
+    evicted = written.get("evicted", [])
+    for place, (first, second) in enumerate(pairwise(explanation.evicted)):
+        if first.short_by is not None and first.short_by == first.tokens + (second.short_by or 0):
+            evicted[place]["short_by"] = 0
+        if second.id == following_id(first.id):
+            del evicted[place + 1]["id"]
     return written
+
+
+def following_id(id: str) -> str:
+    """The number of the block behind the one with this number."""
+    return f"b{int(id[1:]) + 1}" if id[1:].isdecimal() else id
+
+
+def length_of(facts: Facts) -> int:
+    """How many messages the chat had, as the facts of a prompt say."""
+    return int(facts.get("history", {}).get("messages", 0))
+
+
+def _reaches_back(miss: NearMiss, length: int) -> bool:
+    """Whether the depth that is missing is the one of the message, counted from the end."""
+    return miss.kind == "depth" and miss.message is not None and miss.depth == length - miss.message
 
 
 def rows_of(prompt: BuiltPrompt, explanation: Explanation) -> PromptRows:
@@ -442,7 +498,12 @@ def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     return [_verdict(verdict, VERDICT_FIELDS) for verdict in ordered[:MOST_VERDICTS]]
 
 
-def _verdict(verdict: LoreVerdict, fields: Iterable[str]) -> dict[str, Json]:
+def lore_in_report(explanation: Explanation, places: Iterable[int]) -> list[dict[str, Json]]:
+    """The same, of the entries at these places of an explanation."""
+    return [_verdict(explanation.lore[place], VERDICT_FIELDS) for place in places]
+
+
+def _verdict(verdict: LoreVerdict | ExplainedEntry, fields: Iterable[str]) -> dict[str, Json]:
     return {
         **{name: storable(getattr(verdict, name)) for name in fields},
         "reason": ACTIVATED if verdict.is_activated else verdict.reason,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,8 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import PromptBlock, PromptPiece, PromptSnapshot
 from tavernkit.playground.base.pieces import Piece, linked, unpacked
-from tavernkit.playground.story.prompting.records import PromptDocument
+from tavernkit.playground.story.prompting.records import (
+    LORE,
+    SENTENCE_BEGINS,
+    PromptDocument,
+    following_id,
+    length_of,
+    lore_in_report,
+)
 from tavernkit.prompt.explaining import PROMPT
+from tavernkit.prompt.reasons import Facts, NearMiss
 from tavernkit.prompt.sources import ExplainedMessage, ExplainedSpan, Explanation, FromBlock
 from tavernkit.values import Json, JsonObject
 
@@ -35,7 +43,11 @@ async def read_document(
         found = {key: Piece(links, data) for key, links, data in rows}
         pieces |= found
         missing = {key for piece in found.values() for key in linked(piece.links)} - pieces.keys()
-    return msgspec.convert(unpacked(snapshot.root, pieces), PromptDocument)
+    document = msgspec.convert(unpacked(snapshot.root, pieces), PromptDocument)
+    if document.explanation is None or document.lore_places is None:
+        return document
+    lore = lore_in_report(read_kept(document.explanation), document.lore_places)
+    return document.with_(report={**document.report, LORE: lore})
 
 
 async def _of_earlier_version(session: AsyncSession, snapshot: PromptSnapshot) -> PromptDocument:
@@ -86,7 +98,41 @@ def read_kept(kept: JsonObject) -> Explanation:
     written["messages"] = [
         {**message, "spans": list(_cut(message["content"], message["spans"]))} for message in written["messages"]
     ]
-    return msgspec.convert(written, Explanation)
+    return msgspec.convert(
+        {
+            **written,
+            "lore": [_entry(entry, written.get("facts", {})) for entry in written.get("lore", ())],
+            "evicted": _with_shortages(written.get("evicted", ())),
+        },
+        Explanation,
+    )
+
+
+def _entry(kept: JsonObject, facts: Facts) -> JsonObject:
+    """An entry with what follows from the rest."""
+    if SENTENCE_BEGINS not in kept:
+        return kept
+    miss = msgspec.convert(kept["near_miss"], NearMiss)
+    if miss.kind == "depth" and miss.depth is None and miss.message is not None:
+        miss = miss.with_(depth=length_of(facts) - miss.message)
+    whole = {**kept, "near_miss": msgspec.to_builtins(miss), "sentence": f"{kept[SENTENCE_BEGINS]}{miss}"}
+    return {name: value for name, value in whole.items() if name != SENTENCE_BEGINS}
+
+
+def _with_shortages(evicted: Sequence[dict[str, Any]]) -> list[JsonObject]:
+    """The blocks with what follows from their neighbours: by how much each did not fit, and their numbers."""
+    whole: list[dict[str, Any]] = []
+    missing = 0
+    for block in reversed(evicted):
+        short_by = block.get("short_by")
+        missing = block["tokens"] + missing if short_by == 0 else short_by or 0
+        whole.append(block if short_by is None else {**block, "short_by": missing})
+    numbered: list[JsonObject] = []
+    id = ""
+    for block in reversed(whole):
+        id = block.get("id") or following_id(id)
+        numbered.append({**block, "id": id})
+    return numbered
 
 
 def _cut(content: str, spans: list[dict[str, Any]]) -> Iterator[dict[str, Json]]:
