@@ -35,7 +35,9 @@ export default class Theme extends Controller {
   private async keep(scheme: string): Promise<void> {
     try {
       const headers = { "Content-Type": "application/json", Accept: "application/json" }
-      const response = await limitedFetch(ADDRESS, { method: "PATCH", headers, body: JSON.stringify({ scheme }) })
+      // It arrives although somebody goes to another page at once.
+      const request = { method: "PATCH", headers, body: JSON.stringify({ scheme }), keepalive: true }
+      const response = await limitedFetch(ADDRESS, request)
       if (!response.ok) throw new Error(response.statusText)
       const { version } = (await response.json()) as { version: number }
       document.documentElement.dataset.appearance = String(version)

@@ -83,7 +83,8 @@ def test_pages_are_light_or_dark_as_the_system_is(page: Page) -> None:
 def test_the_chosen_theme_stays(page: Page) -> None:
     page.goto("/")
     assert page.evaluate(BRIGHTNESS) > 0.8
-    page.get_by_role("button", name="theme").or_(page.get_by_role("button", name="dark")).first.click()
+    with page.expect_response("**/me/appearance"):
+        page.get_by_role("button", name="theme").or_(page.get_by_role("button", name="dark")).first.click()
     assert page.evaluate(BRIGHTNESS) < 0.2
     page.reload()
     assert page.evaluate(BRIGHTNESS) < 0.2

@@ -62,6 +62,7 @@ def test_a_budget_stops_the_story_says_so_and_is_raised(
     looked_at(page, pictures, "stopped")
 
     story.run.get_by_role("link", name="Open budgets").click()
+    expect(panel.get_by_label("Dollars")).to_be_visible()
     looked_at(page, pictures, "panel")
     panel.get_by_label("Dollars").fill("100000")
     panel.get_by_role("combobox", name="Period").select_option("Total")
