@@ -221,7 +221,7 @@ async def test_what_is_not_as_it_was_is_named(sqlite_url: str, tmp_path: Path) -
         kept = await read_run(story.runtime, story.viewer, run.id)
     assert kept.stream is not None
     other = kept.with_(
-        turn=kept.turn.with_(tavernkit="0.0.1", extensions=("dice (dice 1.0)",), seed=1),
+        turn=kept.turn.with_(tavernkit="0.0.1", extensions=(*kept.turn.extensions, "dice (dice 1.0)"), seed=1),
         stream=kept.stream.with_(reply=kept.stream.reply.with_(text="No.")),
     )
     replay = await replayed(other)

@@ -28,7 +28,7 @@ SHOWN = f"Mirror Z{PILE[:6]} of Glass"
 BREAKING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028]|\u0315{7}")
 # What is typed, and what a model is sent, stays as it is.
 EXACT = re.compile(
-    r'<input[^>]*>|<textarea.*?</textarea>|<pre.*?</pre>|<(\w+) class="(?:block|traced)-(?:line|text)".*?</\1>',
+    r'<input[^>]*>|<textarea.*?</textarea>|<pre.*?</pre>|<(\w+) class="(?:block|traced|reason)-(?:line|text)".*?</\1>',
     re.DOTALL,
 )
 
