@@ -44,7 +44,7 @@ from tavernkit.prompt.reasons import ExplainedEntry, Facts, NearMiss
 from tavernkit.prompt.sources import Explanation, FromHistory, FromLore
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.risuai import RisuSettings as RisuSettings
+from tavernkit.risuai import RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.values import Json, JsonObject, Value
 
